@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.call_kinds import SLOW as MANY_TIMES
 from tb_dataplugin.analyses.call_kinds import come_evenly, common_ns, slow_calls
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.collector import full_collections
@@ -33,7 +34,7 @@ MOST = 20
 """Of each loader."""
 
 SLOW: Final = 0.1
-"""Part of the slowest one's time, from which a sample stands beside it: what takes less explains nothing beside it."""
+"""Part of the slowest one's time, from which a sample stands beside it, whatever is usual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,20 +201,27 @@ def its_batch(sample: SlowSample, batches: BatchTimes) -> Rows:
     return np.flatnonzero(mine & known(batches.build_ns))[:1]
 
 
-def listed_samples(samples: tuple[SlowSample, ...]) -> tuple[SlowSample, ...]:
-    """Those that are slow beside the slowest of their loader, in the loop as it goes on."""
-    mine = {each: _listed([sample for sample in samples if sample.loader == each]) for each in _numbers(samples)}
-    return tuple(sample for sample in samples if sample in mine[sample.loader])
+def listed_samples(samples: Samples) -> tuple[SlowSample, ...]:
+    """Those that are slow beside the slowest of their loader in the loop as it goes on, or many times as slow as its
+    common ones: what a finding counts has a row.
+    """
+    mine = {
+        each: _listed([sample for sample in samples.slowest if sample.loader == each], samples.habits.get(each))
+        for each in _numbers(samples.slowest)
+    }
+    return tuple(sample for sample in samples.slowest if sample in mine[sample.loader])
 
 
 def _numbers(samples: tuple[SlowSample, ...]) -> set[int]:
     return {sample.loader for sample in samples}
 
 
-def _listed(samples: Sequence[SlowSample]) -> tuple[SlowSample, ...]:
+def _listed(samples: Sequence[SlowSample], habit: Habit | None) -> tuple[SlowSample, ...]:
     times = [sample.duration_ns - sample.collected_ns for sample in samples]
     usual = [time for sample, time in zip(samples, times, strict=True) if not sample.apart and not sample.first]
     least = SLOW * max(usual or times, default=0)
+    if habit is not None:
+        least = min(least, MANY_TIMES * habit.common_ns)
     return tuple(sample for sample, time in zip(samples, times, strict=True) if time >= least)
 
 

@@ -39,7 +39,7 @@ class WorkerFields(TypedDict, total=False):
 
 def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
     workers, samples = results.workers, results.samples
-    listed = listed_samples(samples.slowest)
+    listed = listed_samples(samples)
     slow, loaders = (
         map(partial(_slow_sample, results.window), listed),
         sample_loaders(results, listed, sentences.loader_names),

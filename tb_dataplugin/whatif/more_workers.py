@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.units import percent
 from tb_dataplugin.whatif.loop import Loop
 
@@ -69,8 +70,9 @@ def work_ns(loop: Loop) -> float:
     return max(work / loop.cpus - float(loop.paused_ns.mean()), alone)
 
 
-def hindrances(workers: int, loop: Loop) -> Iterator[str]:
-    """Why more DataLoader workers bring less than as many times the work, or nothing."""
+def hindrances(loop: Loop, new: Loop) -> Iterator[str]:
+    """Why more DataLoader workers bring less than as many times the work, or nothing. `new`: with the change made."""
+    workers = new.settings.workers
     more = _more(workers, loop)
     if more > 0 and loop.lock is not None:
         yield (
@@ -82,9 +84,10 @@ def hindrances(workers: int, loop: Loop) -> Iterator[str]:
             f"DataLoader workers are blocked in a call to a database at {loop.possible_lock}: if they wait for one "
             "another there, more of them would wait longer, which is not predicted."
         )
-    if loop.kept is not None and workers > max(1, loop.settings.workers):
+    if loop.kept is not None and workers > max(1, loop.settings.workers) and _takes_time(loop.kept, new):
+        often = "once" if loop.kept.calls == 1 else f"{loop.kept.calls} times"
         yield (
-            f"{loop.kept.stage.name} is called for few batches ({loop.kept.calls} times in {loop.kept.batches}): each "
+            f"{loop.kept.stage.name} is called for few batches ({often} in {loop.kept.batches}): each "
             "of more DataLoader workers is taken to call it again, since consecutive batches go to different ones."
         )
     if more > 0 and loop.locked >= MUCH_LOCKED:
@@ -93,6 +96,11 @@ def hindrances(workers: int, loop: Loop) -> Iterator[str]:
             "threads of its process hold. DataLoader workers are processes with locks of their own, but it still waits "
             "for this one, to receive their batches too: a step may take far longer than predicted, even than now."
         )
+
+
+def _takes_time(kept: KeptLoads, new: Loop) -> bool:
+    of = [kept.has(part) for part in new.build.parts]
+    return bool(new.build.ns[:, of].any())
 
 
 def may_lack_cpus(workers: int, loop: Loop) -> bool:

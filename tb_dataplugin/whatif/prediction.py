@@ -236,7 +236,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
         workers_bytes=_workers_memory(new),
         notes=(
             *runs.notes,
-            *hindrances(workers, loop),
+            *hindrances(loop, new),
             *notes_on_parts(new, loop),
             *notes_on_moved(new, loop),
             *notes_on_threads(new, loop),

@@ -248,6 +248,26 @@ def test_ctrl_p_in_the_tab_prints_all_views_and_not_what_is_in_sight(tab: Tab, h
     assert tab.frame.locator(".printed").count() == 0
 
 
+def test_a_page_around_ours_prints_the_timeline_in_the_colours_of_its_legend(tab: Tab, host: Host) -> None:
+    """The browser looks as soon as it has said that it prints: no frame comes in between."""
+    tab.open(with_workers(host), "workers")
+    tab.find("timeline-canvas").wait_for(timeout=TIMEOUT_MS)
+    html = tab.frame.locator("html")
+    picture = """(_, event) => {
+        if (event) window.dispatchEvent(new Event(event));
+        const drawn = document.querySelector("[data-testid=timeline-canvas]").toDataURL();
+        if (event) window.dispatchEvent(new Event("afterprint"));
+        return drawn;
+    }"""
+    seen = ""
+    while seen != (seen := html.evaluate(picture, "")):
+        tab.page.wait_for_timeout(500)
+    tab.page.evaluate("document.body.classList.add('dark-mode')")
+    tab.frame.locator('html[data-theme="dark"]').wait_for(timeout=TIMEOUT_MS, state="attached")
+    assert html.evaluate(picture, "") != seen
+    assert html.evaluate(picture, "beforeprint") == seen
+
+
 def test_nothing_moves_where_less_motion_is_asked_for(browser: Any, host: Host) -> None:
     bar = """() => {
         document.body.append(Object.assign(document.createElement("div"), { className: "progress" }));

@@ -105,7 +105,8 @@ export class TimelineView extends CanvasView {
   }
 
   update(input: TimelineInput): void {
-    const isFirst = this.input === null;
+    // First drawn, or in other colours: the browser may be about to print, and then no frame comes.
+    const isAtOnce = this.input?.palette !== input.palette;
     this.input = input;
     this.layout = placeLanes(input.whole, input.detail === null ? [] : [input.detail], input.folded);
     this.canvas.style.height = `${this.layout.heightPx}px`;
@@ -114,7 +115,7 @@ export class TimelineView extends CanvasView {
     this.canvas.dataset.endUs = String(endUs);
     const strip = this.stripsToSee(null).at(-1);
     this.canvas.dataset.markPx = strip === undefined ? "" : `${strip.topPx} ${strip.heightPx}`;
-    if (isFirst) {
+    if (isAtOnce) {
       this.paintNow();
       this.ruler.paintNow();
     } else this.invalidate();

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tb_dataplugin.analyses.samples import SlowSample, listed_samples
+from tb_dataplugin.analyses.samples import Habit, Samples, SlowSample, listed_samples
 from tb_dataplugin.export.as_json import as_dict
 from tb_dataplugin.options import AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import analyse
@@ -222,15 +222,25 @@ def slow(duration: int, *, apart: bool = False, first: bool = False) -> SlowSamp
     return SlowSample(0, 0, duration, 0, 0, 0, 0, "sample::A", duration, apart=apart, first=first)
 
 
+def listed(*samples: SlowSample, habit: Habit | None = None) -> list[int]:
+    known = Samples(samples, habits={} if habit is None else {0: habit})
+    return [one.duration_ns for one in listed_samples(known)]
+
+
 def test_what_takes_little_beside_the_slowest_sample_is_not_listed_as_slow() -> None:
-    assert [one.duration_ns for one in listed_samples((slow(94), slow(66), slow(9), slow(3)))] == [94, 66]
-    assert len(listed_samples((slow(94), slow(90), slow(80)))) == 3
-    assert listed_samples(()) == ()
+    assert listed(slow(94), slow(66), slow(9), slow(3)) == [94, 66]
+    assert len(listed(slow(94), slow(90), slow(80))) == 3
+    assert listed() == []
+
+
+def test_what_is_many_times_as_slow_as_usual_is_listed_however_slow_the_slowest_is() -> None:
+    habit = Habit(30, 3, 3, are_even=False, slow=3, slow_ns=18)
+    assert listed(slow(253), slow(25), slow(18), slow(9), habit=habit) == [253, 25, 18]
 
 
 def test_an_epochs_start_does_not_hide_the_slow_samples_of_the_loop() -> None:
     known = (slow(5000, apart=True), slow(4000, first=True), slow(94), slow(66), slow(3))
-    assert [one.duration_ns for one in listed_samples(known)] == [5000, 4000, 94, 66]
+    assert listed(*known) == [5000, 4000, 94, 66]
 
 
 def test_slow_samples_name_their_files() -> None:

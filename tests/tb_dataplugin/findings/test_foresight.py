@@ -155,6 +155,8 @@ def test_what_if_has_each_worker_make_the_rare_calls_again() -> None:
     one, two, many = (predict(loop, Change(workers=workers)) for workers in (1, 2, 8))
     assert not one.notes or "is called for few batches" not in " ".join(one.notes)
     assert "decode::numpy.NpzFile is called for few batches (3 times in 24)" in " ".join(two.notes)
+    without = predict(loop, Change(workers=2, stages=(("decode::numpy.NpzFile", 0.0),)))
+    assert "is called for few batches" not in " ".join(without.notes)
     assert min(two.step_us.value, many.step_us.value) >= 28_000 / 8  # all unpack it, at the same time
     on_one_cpu = (predict(replace(loop, cpus=1.0, kept=kept), Change(workers=2)) for kept in (loop.kept, None))
     twice, once = (made.step_us.value for made in on_one_cpu)
