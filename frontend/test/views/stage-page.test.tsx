@@ -113,6 +113,13 @@ it("lists the slowest calls with what is known of each, and frames one in the ti
   expect(atoms.range.value?.startUs).toBeLessThanOrEqual(50);
 });
 
+it("has no column of lines where too few stacks were sampled in every call", () => {
+  atoms.shownStage.value = "transform::Mask";
+  const [, unseen] = DETAIL.slowest ?? [];
+  open({ ...CAPTURE, stage_details: [{ ...DETAIL, slowest: unseen === undefined ? [] : [unseen] }] }, "stages");
+  expect(find("slow-calls").querySelector('[data-head="line"]')).toBeNull();
+});
+
 it("sorts the slowest calls by any column", () => {
   atoms.shownStage.value = "transform::Mask";
   open(CAPTURE, "stages");

@@ -19,6 +19,7 @@ export function SlowCalls({ detail }: { detail: StageDetail }) {
   const calls = detail.slowest;
   const unit = chooseTimeUnit(calls.map((call) => call.duration_us));
   const withFiles = calls.some(({ files }) => files.length > 0);
+  const withLine = calls.some(({ line }) => line !== "");
   return (
     <section>
       <h2>Slowest calls</h2>
@@ -32,14 +33,14 @@ export function SlowCalls({ detail }: { detail: StageDetail }) {
               <Th column="batch" label="Batch" />
               <Th column="index" label="Dataset index" />
               <Th column="run_by" label="Run by" numeric={false} />
-              <Th column="line" label="Line" numeric={false} title={LINE} />
+              {withLine && <Th column="line" label="Line" numeric={false} title={LINE} />}
               {withFiles && <Th column="files" label="Files" numeric={false} title={FILES_TITLE} />}
             </tr>
           </thead>
           <tbody>
             <Rows>
               {calls.map((call) => (
-                <CallLine key={callKey(call)} call={call} unit={unit} withFiles={withFiles} />
+                <CallLine key={callKey(call)} call={call} unit={unit} withFiles={withFiles} withLine={withLine} />
               ))}
             </Rows>
           </tbody>
@@ -53,9 +54,10 @@ type LineProps = {
   readonly call: StageCall;
   readonly unit: TimeUnit;
   readonly withFiles: boolean;
+  readonly withLine: boolean;
 };
 
-function CallLine({ call, unit, withFiles }: LineProps) {
+function CallLine({ call, unit, withFiles, withLine }: LineProps) {
   const words = `the call of ${formatDuration(call.duration_us)}`;
   return (
     <tr
@@ -77,22 +79,30 @@ function CallLine({ call, unit, withFiles }: LineProps) {
         {makerWords(call)}
         <NotCounted spanUs={call.span_us} durationUs={call.duration_us} />
       </td>
-      <td>
-        {call.line === "" ? (
-          <Unknown reason={`${formatCount(call.samples)} stacks were sampled in this call: too few to name a line.`} />
-        ) : (
-          <>
-            <span class="line-text">
-              <Prose text={call.line} />
-            </span>{" "}
-            <span class="muted nowrap">
-              {formatCount(call.line_samples)} of {formatCount(call.samples)} samples
-            </span>
-          </>
-        )}
-      </td>
+      {withLine && <LineCell call={call} />}
       {withFiles && <FilesCell files={call.files} reason={NO_FILES} />}
     </tr>
+  );
+}
+
+function LineCell({ call }: { call: StageCall }) {
+  const { line, line_samples, samples } = call;
+  const reason = `${formatCount(samples)} stacks were sampled in this call: too few to name a line.`;
+  return (
+    <td>
+      {line === "" ? (
+        <Unknown reason={reason} />
+      ) : (
+        <>
+          <span class="line-text">
+            <Prose text={line} />
+          </span>{" "}
+          <span class="muted nowrap">
+            {formatCount(line_samples)} of {formatCount(samples)} samples
+          </span>
+        </>
+      )}
+    </td>
   );
 }
 
