@@ -14,6 +14,6 @@ function head(batches_each: string): string | null {
 }
 
 it("says of steps with several batches how many: samples per second fit no step of one", () => {
-  expect(head("4 batches")).toContain(" · 50 steps of 4 batches · ");
-  expect(head("")).toContain(" · 50 steps · ");
+  expect(head("4 batches")).toContain("steps of 4 batches · ");
+  expect(head("")).toContain("steps · ");
 });
