@@ -13,6 +13,7 @@ import argparse
 import importlib
 import importlib.util
 import json
+import shlex
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -156,6 +157,8 @@ def _samples(
     """Samples to replay, with what captures say of them; None: batches are asked for. `like`: of which DataLoader."""
     if asked.slowest is None and asked.indices is None:
         return None
+    if like.get("iterable"):
+        raise UsageError(_no_index(asked, like.get("dataset", "the dataset")))
     known, usual, doubt = slowest.slow_samples(captures, like)
     if asked.indices is not None:
         return slowest.Named({index: known.get(index, {}) for index in asked.indices}, usual, doubt)
@@ -166,6 +169,16 @@ def _samples(
         )
         raise UsageError(f"{doubt or no_index}. Name samples with --indices")
     return slowest.Named(dict(list(known.items())[: asked.slowest]), usual, doubt)
+
+
+def _no_index(asked: argparse.Namespace, dataset: str) -> str:
+    """What can be done with an iterable dataset instead."""
+    words = ("python", "-m", "annotate", "replay", asked.target, "--logdir", asked.logdir)
+    more = ("--batches", str(asked.batches), *(("--", *asked.arguments) if asked.arguments else ()))
+    return (
+        f"{dataset} is iterable, so its samples have no index and cannot be loaded again one by one. Replay its "
+        f"first batches, whole: {shlex.join((*words, *more))}"
+    )
 
 
 def _indices(text: str) -> list[int]:

@@ -92,7 +92,8 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
         return "\n".join(noted(f"  {name:<22}{value:>10}   ", ", ".join(filter(None, notes))))
 
     steps = capture.steps
-    each = f"{plural(steps.count, 'step')}, {duration(steps.mean_us)} each on average, p95 {duration(steps.p95_us)}"
+    of = f" of {steps.batches_each}" if steps.batches_each else ""
+    each = f"{plural(steps.count, 'step')}{of}, {duration(steps.mean_us)} each on average, p95 {duration(steps.p95_us)}"
     yield line("window", duration(window), each if capture.HasField("steps") else "the whole trace: it has no steps")
     for device in capture.devices:
         gaps = f"{plural(device.gap_count, 'gap')}, longest {duration(device.longest_gap_us)}"

@@ -71,7 +71,8 @@ def _capture(capture: pb.Capture) -> Iterator[str]:
 def _numbers(capture: pb.Capture) -> Iterator[str]:
     facts = []
     if capture.HasField("steps"):
-        facts.append(f"step {duration(capture.steps.mean_us)} ({count(capture.steps.count)} steps)")
+        of = f" of {capture.steps.batches_each}" if capture.steps.batches_each else ""
+        facts.append(f"step {duration(capture.steps.mean_us)} ({count(capture.steps.count)} steps{of})")
     if capture.HasField("loader") and capture.window_us:
         ends = f"steady state {ends} of a step" if (ends := wide_interval(capture)) else ""
         known = "; ".join(filter(None, (loop_wait(capture), ends)))

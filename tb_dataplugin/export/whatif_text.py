@@ -159,7 +159,7 @@ def _undivided(loop: Loop) -> str:
 
 
 def _steady(loop: Loop, unit: TimeUnit) -> str:
-    step = in_unit(loop.measured_step_ns / 1e3, unit)
+    step, each = in_unit(loop.measured_step_ns / 1e3, unit), f" of {loop.step_batches}" if loop.step_batches else ""
     rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s{_with_others(loop, unit)}"
     share = percent(loop.measured_wait_ns / loop.measured_step_ns)
     left = in_unit((loop.measured_step_ns - loop.measured_wait_ns) / 1e3, unit)
@@ -169,7 +169,7 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
     settings = plural(loop.settings.workers, "DataLoader worker")
     settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
     return (
-        f"Now, {now}: {step} {unit.name} per step{rate}, data wait {share}; {settings}. "
+        f"Now, {now}: {step} {unit.name} per step{each}{rate}, data wait {share}; {settings}. "
         f"Without {'that' if loop.beside_ns else 'any'} data wait a step would take {left} {unit.name}{back}."
         f"{_beside(loop, unit)}{starts}{_undivided(loop)}"
     )

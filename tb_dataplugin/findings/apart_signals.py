@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.analyses.apart import Apart, names_of_apart
+from tb_dataplugin.analyses.apart import Apart, OtherLoader, names_of_apart
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.hot_lines import MOST_OF_IT, lines_at
@@ -22,6 +22,7 @@ from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.analyses.worker_inits import inits_waited_for
 from tb_dataplugin.findings.first_build import FirstBuild, find_first_build
 from tb_dataplugin.findings.line_texts import line_text
+from tb_dataplugin.findings.other_building import OtherBuilding, find_other_building
 from tb_dataplugin.model.intervals import EMPTY, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
 
@@ -103,7 +104,7 @@ class LoaderStarts:
 class OtherLoaderSignals:
     """Waits for another loader's batches. `loader`: None of what is not annotated. `is_look`: of iterators that are
     dropped after a few. `between_us`: the training thread's work between these waits. Of `wait_us`, `starting_us` is
-    for its DataLoader workers to start and to end; `built_us`: in which they built the batches, all together.
+    for its DataLoader workers to start and to end; `building`: what these do in the rest.
     """
 
     loader: LoaderInfo | None
@@ -112,7 +113,7 @@ class OtherLoaderSignals:
     is_look: bool = False
     between_us: float = 0.0
     starting_us: float = 0.0
-    built_us: float = 0.0
+    building: OtherBuilding = field(default_factory=OtherBuilding)
 
     @property
     def time_us(self) -> float:
@@ -232,7 +233,7 @@ def read_apart(results: Results) -> ApartSignals | None:
             other.number in looks,
             other.between.total_ns / 1e3,
             starting.intersect(other.waits).total_ns / 1e3,
-            _built_us(results, other.number),
+            _building(results, other, starting),
         )
         for other in apart.others
     )
@@ -258,13 +259,10 @@ def _between(results: Results, times: Intervals) -> BetweenSignals:
     return BetweenSignals(times.total_ns / 1e3, tuple(_steps(results, times)), line)
 
 
-def _built_us(results: Results, loader: int | None) -> float:
-    """Of the batches that were received in the window."""
-    if results.workers is None or loader is None:
-        return 0.0
-    batches = results.workers.batches
-    mine = (batches.table.loader == loader) & known(batches.build_ns) & known(batches.wait_start_ns)
-    return float(batches.build_ns[mine].sum()) / 1e3
+def _building(results: Results, other: OtherLoader, starting: Intervals) -> OtherBuilding:
+    loaders = results.trace.info.pipeline.loaders if results.trace.info.pipeline else ()
+    loader = None if other.number is None else loaders[other.number]
+    return find_other_building(results, other.number, loader, other.waits.minus(starting))
 
 
 def _pauses(results: Results, pauses: Intervals) -> PauseSignals | None:

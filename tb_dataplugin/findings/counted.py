@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.step_batches import step_batches
 from tb_dataplugin.units import count
 
 
@@ -14,8 +15,15 @@ def counting_sentence(results: Results) -> str:
     if pipeline is None or pipeline.step_boundaries_ns is None:
         return ""
     batch = _first_batch(results)
-    which = "" if batch is None else f", which trains on batch {count(batch)} of its epoch (from 0)"
-    return f"counted from the window's first{which}"
+    several = step_batches(results)
+    does = "begins with" if several else "trains on"
+    which = "" if batch is None else f", which {does} batch {count(batch)} of its epoch (from 0)"
+    each = (
+        f"each is one step of the optimizer, with {several}; "
+        if several and pipeline.step_source == "optimizer"
+        else ""
+    )
+    return f"{each}counted from the window's first{which}"
 
 
 def _first_batch(results: Results) -> int | None:

@@ -15,6 +15,7 @@ from tb_dataplugin.analyses.stage_summary import StageSummary
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD, StageWeight
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
+from tb_dataplugin.analyses.step_batches import step_batches
 from tb_dataplugin.analyses.steps import StepSelection, lacks_whole_step
 from tb_dataplugin.analyses.throughput import SlowestPart, Throughput, count_loaders
 from tb_dataplugin.analyses.wait_parts import OTHER_LOADER
@@ -72,6 +73,7 @@ class Sentences:
     gains: str = ""
     gains_of: str = ""
     counted: str = ""
+    batches_each: str = ""
     quiet_workers: str = ""
     recording: RecordingCost | None = None
     apart: str = ""
@@ -102,6 +104,7 @@ def say(
         gains=" ".join(map(_gains, overlaps)),
         gains_of=_gains_of(findings),
         counted=counting_sentence(results),
+        batches_each=step_batches(results),
         wait=_wait(results),
         steady=_steady(results.steady, apart, results.loop.apart.begun) if results.steady else "",
         stages=_stages(results),

@@ -115,6 +115,7 @@ def _steps(table: StepTable, sawtooth: Sawtooth | None, sentences: Sentences) ->
         sawtooth=_sawtooth(sawtooth, sentences) if sawtooth else None,
         gains_of=sentences.gains_of,
         counted=sentences.counted,
+        batches_each=sentences.batches_each,
     )
 
 

@@ -670,6 +670,7 @@ class Steps(_message.Message):
     SAWTOOTH_FIELD_NUMBER: _builtins.int
     GAINS_OF_FIELD_NUMBER: _builtins.int
     COUNTED_FIELD_NUMBER: _builtins.int
+    BATCHES_EACH_FIELD_NUMBER: _builtins.int
     count: _builtins.int
     mean_us: _builtins.float
     p50_us: _builtins.float
@@ -678,6 +679,8 @@ class Steps(_message.Message):
     """"a step of 119 ms, its part of an epoch's start included": what gains are shares of; "" where that is the mean step"""
     counted: _builtins.str
     """"counted from the window's first, which trains on batch 30 of its epoch (from 0)": where numbers of items begin; "" where the profiler gave them"""
+    batches_each: _builtins.str
+    """"4 batches", "about 4 batches": what a step takes; "" where that is one, or not known"""
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___Step]: ...
     @_builtins.property
@@ -695,10 +698,11 @@ class Steps(_message.Message):
         sawtooth: Global___Sawtooth | None = ...,
         gains_of: _builtins.str = ...,
         counted: _builtins.str = ...,
+        batches_each: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["sawtooth", b"sawtooth"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "counted", b"counted", "gains_of", b"gains_of", "items", b"items", "mean_us", b"mean_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "sawtooth", b"sawtooth"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batches_each", b"batches_each", "count", b"count", "counted", b"counted", "gains_of", b"gains_of", "items", b"items", "mean_us", b"mean_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "sawtooth", b"sawtooth"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -15,6 +15,7 @@ from tb_dataplugin.analyses.lock_time import locked_share
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sampling_cost import sampling_cpus
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
+from tb_dataplugin.analyses.step_batches import step_batches
 from tb_dataplugin.analyses.step_calls import in_step
 from tb_dataplugin.analyses.taken_cpus import delayed_share, passing_cpus, step_threads, training_costs, waits_cpu_ns
 from tb_dataplugin.analyses.undivided import find_undivided
@@ -250,6 +251,7 @@ def _loop(
         cpus_busy=_cpus_busy(results),
         batches_per_step=counted.batches_per_step,
         samples_per_step=samples_per_step(results, counted),
+        step_batches=step_batches(results),
         batch_bytes=find_batch_bytes(results),
         measured_step_ns=float(own.mean()) + wait,
         measured_wait_ns=wait,

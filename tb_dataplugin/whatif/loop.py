@@ -165,6 +165,8 @@ class Loop:
     """Mean size of the results of these parts of `build`; of others it was not measured."""
     receive_cpus: float = 1.0
     """CPUs that receiving keeps busy, and code around the loader."""
+    step_batches: str = ""
+    """``"4 batches"``, ``"about 4 batches"``: what a step takes, where that is known and not one."""
     own_threads: float = 1.0
     own_delayed: float = 0.0
     in_step: StepParts = field(default_factory=StepParts)

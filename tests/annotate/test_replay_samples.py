@@ -182,6 +182,26 @@ def test_the_slowest_samples_of_a_capture_are_replayed(
     assert str(tmp_path / f"{index}.bin") in said
 
 
+@pytest.mark.parametrize("by_slowness", [True, False])
+def test_of_an_iterable_dataset_the_command_that_is_possible_is_said(
+    module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, by_slowness: bool
+) -> None:
+    """A stranger was sent from --slowest to --indices, and from there to an option of Python's."""
+    (tmp_path / "own_arguments.py").write_text(
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from test_replay_samples import DataLoader, Stream; loader = DataLoader(Stream())"
+    )
+    monkeypatch.setattr(slowest, "train_captures", lambda path: [of_two()])
+    named = ["--slowest", "3", "--from", "x"] if by_slowness else ["--indices", "5,42"]
+    words = ["replay", module, "--logdir", "run folder"]
+    assert main([*words, *named, "--", "--size", "3"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("annotate replay: Stream is iterable, so its samples have no index")
+    command = "python -m annotate replay own_arguments:loader --logdir 'run folder' --batches 16 -- --size 3"
+    assert said.strip().endswith(command) and "--indices" not in said
+    assert main([*words, "--batches", "1", "--", "--size", "3"]) == 0
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

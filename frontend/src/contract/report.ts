@@ -271,6 +271,8 @@ export interface Steps {
   gains_of: string;
   /** "counted from the window's first, which trains on batch 30 of its epoch (from 0)": where numbers of items begin; "" where the profiler gave them */
   counted: string;
+  /** "4 batches", "about 4 batches": what a step takes; "" where that is one, or not known */
+  batches_each: string;
 }
 
 /**
@@ -2896,6 +2898,11 @@ export const Steps: MessageFns<Steps> = {
         ? globalThis.String(object.gains_of)
         : "",
       counted: isSet(object.counted) ? globalThis.String(object.counted) : "",
+      batches_each: isSet(object.batchesEach)
+        ? globalThis.String(object.batchesEach)
+        : isSet(object.batches_each)
+        ? globalThis.String(object.batches_each)
+        : "",
     };
   },
 };

@@ -8,7 +8,7 @@ import { Exact } from "./numbers";
 /** One quiet line: which capture this is. */
 export function CaptureHead({ capture, name }: { capture: Capture; name: string }) {
   const facts = [
-    capture.steps === undefined ? "" : plural(capture.steps.count, "step"),
+    stepWords(capture),
     deviceWords(capture),
     capture.rank === undefined ? "" : `rank ${capture.rank}`,
     capture.torch_version === "" ? "" : `torch ${capture.torch_version}`,
@@ -30,6 +30,12 @@ export function CaptureHead({ capture, name }: { capture: Capture; name: string 
       {facts.map((fact) => ` · ${fact}`).join("")}
     </p>
   );
+}
+
+/** "50 steps of 4 batches"; without their batches where each takes one. */
+function stepWords({ steps }: Capture): string {
+  if (steps === undefined) return "";
+  return `${plural(steps.count, "step")}${steps.batches_each === "" ? "" : ` of ${steps.batches_each}`}`;
 }
 
 function deviceWords({ devices }: Capture): string {

@@ -15,6 +15,7 @@ from tb_dataplugin.findings.dividing import first_workers
 from tb_dataplugin.findings.elsewhere import saved_elsewhere
 from tb_dataplugin.findings.evidence import share, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.other_workers import more_for_other
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import Saving
 from tb_dataplugin.findings.severity import severity
@@ -39,6 +40,7 @@ SAID: Final = f"{STARTING}, of which another finding says how they live on. "
 ALONE: Final = "Or give it num_workers=0: to build these batches took {built} in all, less than that. "
 SELDOM: Final = "Iterating it less often saves that, too, but fewer batches do not."
 LESS: Final = "Iterate it less often, or over fewer batches."
+OR_LESS: Final = "Or iterate it less often, or over fewer batches."
 MADE_OF: Final = f' Flame graph has what its batches were made of, under "{FOR_ANOTHER_LOADER}".'
 NO_WORKERS: Final = (
     "The training thread builds its batches itself. With DataLoader workers that live on (persistent_workers=True) the "
@@ -90,11 +92,12 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
 
 def _less(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]) -> tuple[str, str]:
     """Advice and code."""
-    rest = f"{_crowded(signals)}{LESS}{_made_of(signals, others)}"
+    made_of = _made_of(signals, others)
     if loader.num_workers != 0:
-        return rest, ""
+        more, code = more_for_other(signals, loader, others)
+        return f"{more}{_crowded(signals)}{OR_LESS if more else LESS}{made_of}", code
     workers, why = first_workers(loader)
-    return f"{NO_WORKERS}{why}{NEW} {rest}", CODE.format(workers)
+    return f"{NO_WORKERS}{why}{NEW} {_crowded(signals)}{LESS}{made_of}", CODE.format(workers)
 
 
 def _keep(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]) -> tuple[str, str]:
@@ -102,7 +105,7 @@ def _keep(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]
     told = costly_passes(signals)
     if told is not None and settings_of(told.loader) == settings_of(loader):
         return f"{SAID}{SELDOM}", ""
-    starting, built = (sum(each) for each in zip(*((one.starting_us, one.built_us) for one in others), strict=True))
+    starting, built = sum(one.starting_us for one in others), sum(one.building.built_us for one in others)
     alone = ALONE.format(built=duration(built)) if 0 < built < starting else ""
     if loader.persistent_workers:
         return f"{LIVING_ON}{alone}".rstrip(), ""

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.other_building import OtherBuilding
 from tb_dataplugin.findings.rules.other_loader_waits import check
 from tb_dataplugin.findings.signals import Signals
 from tests.tb_dataplugin.analyses.test_apart import with_evaluation
@@ -90,7 +92,8 @@ def starting(signals: Signals, share: float, **settings: Any) -> Signals:
     (other,) = apart.others
     assert other.loader is not None
     loader = replace(other.loader, num_workers=2, **settings)
-    mine = replace(other, loader=loader, starting_us=share * other.wait_us, built_us=0.1 * other.wait_us)
+    mine = replace(other, loader=loader, starting_us=share * other.wait_us)
+    mine = replace(mine, building=OtherBuilding(built_us=0.1 * other.wait_us))
     return replace(signals, apart=replace(apart, others=(mine,)))
 
 
@@ -132,7 +135,7 @@ def test_how_long_its_workers_took_to_start_to_end_and_to_build() -> None:
     assert signals.apart is not None and not signals.started_again
     (other,) = signals.apart.others
     assert other.starting_us == pytest.approx(20_000, rel=0.2)
-    assert other.built_us == pytest.approx(19_600)
+    assert other.building.built_us == pytest.approx(19_600)
 
 
 def found_by(signals: Signals) -> tuple[Finding, ...]:
@@ -157,3 +160,67 @@ def test_loaders_that_take_cpus_from_each_other() -> None:
 def test_a_short_one_and_one_that_is_not_annotated_have_none() -> None:
     assert finding_of(with_evaluation(steps=240, every=120, batches=1), RULE) is None
     assert finding_of(trained(), RULE) is None
+
+
+BLOCKED = WorkerCosts(
+    batches=10,
+    wall_ns=1_000,
+    cpu=0.03,
+    process_cpu=0.03,
+    run_delay=0.01,
+    voluntary=None,
+    involuntary=None,
+    read_chars=None,
+    read_bytes=None,
+    major_faults=None,
+    gc=None,
+)
+RUNNING = replace(BLOCKED, cpu=0.99, process_cpu=0.99, run_delay=0.0)
+LATE = replace(BLOCKED, cpu=0.6, process_cpu=0.6, run_delay=0.4)
+
+
+def building(busy: float, costs: WorkerCosts | None, **settings: Any) -> Signals:
+    """The evaluation's two DataLoader workers build for that share of the waits, but for a tenth: their start."""
+    signals = starting(signals_of(with_evaluation()), 0.1, **settings)
+    assert signals.apart is not None
+    (other,) = signals.apart.others
+    mine = replace(other, building=OtherBuilding(1.0, busy * (other.wait_us - other.starting_us), costs))
+    return replace(signals, apart=replace(signals.apart, others=(mine,)))
+
+
+def test_more_workers_for_one_whose_own_are_the_limit() -> None:
+    """A stranger's two were 97.7% busy, and blocked: "Iterate it less often" was all he was advised."""
+    (said,) = found_by(building(0.95, BLOCKED))
+    assert said.advice.startswith(
+        "Its 2 DataLoader workers cannot build batches fast enough: while the loop waits for them, they build for "
+        "95.0% of the time, blocked for 96.0% of the build time: more of them can wait at the same time. Try "
+        "num_workers=4 for it: that saves at most 130 ms of data wait in this window, "
+    )
+    assert "Or iterate it less often, or over fewer batches." in said.advice
+    assert said.code == "DataLoader(..., num_workers=4)  # the other DataLoader" and said.gain_us_per_step is None
+    (computing,) = found_by(building(0.95, RUNNING))
+    assert "95.0% of the time, and CPUs are free. Try num_workers=4 for it" in computing.advice
+
+
+@pytest.mark.parametrize(
+    "signals",
+    [
+        building(0.5, BLOCKED),
+        building(0.95, LATE),
+        building(0.95, None),
+        building(0.95, BLOCKED, iterable=True, divided=False),
+        replace(building(0.95, BLOCKED), possible_lock="sqlite3.Cursor.execute"),
+    ],
+)
+def test_no_more_of_those_that_are_not_the_limit_or_share_what_is(signals: Signals) -> None:
+    (said,) = found_by(signals)
+    assert said.advice.startswith("Iterate it less often") and not said.code
+
+
+def test_how_long_its_workers_build_while_the_loop_waits() -> None:
+    """A pass waits for two batches of 9.8 ms, one after the other, of its only worker, and else for that to start."""
+    signals = signals_of(evaluating((4,)))
+    assert signals.apart is not None
+    (other,) = signals.apart.others
+    assert other.building.meanwhile_us == pytest.approx(other.wait_us - other.starting_us, rel=0.1)
+    assert other.building.costs is not None and other.building.costs.batches == 2
