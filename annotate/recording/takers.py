@@ -1,8 +1,8 @@
 """Whether the thread that takes a loader's batches trains on them, for recorders that see no more than ``next()``.
 
-A program may take its batches ahead, in a thread that hands them on through a queue: what that one waits is not what the
-training waits. Who trains shows as an optimizer steps, as in `launch.turns`. Nothing is put into torch until a batch is
-taken in another thread than the main one.
+A program may take its batches ahead, in a thread that hands them on through a queue: what that one waits is not what
+the training waits. Who trains shows as an optimizer steps, as in `launch.turns`. Nothing is put into torch until a
+batch is taken in another thread than the main one.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def wait_name(whose: Whose) -> str:
 def wait_clause(whose: Whose, share: float) -> str:
     """``82.0% of the step time is data wait``; `share`: what the thread that takes the batches waited."""
     if whose == "fed":
-        return f"how much of the step time is data wait is unknown: {FED} ({_of_taker(share)})"
+        return f"the data wait is unknown, since {FED} ({_of_taker(share)})"
     if whose == "elsewhere":
         return f"{percent(share)} of the step time is data wait of a thread that is not the main one{_UNSEEN}"
     return f"{percent(share)} of the step time is data wait"

@@ -18,6 +18,7 @@ const recorded = WholeRuns.fromJSON({
       p95_us: 2e5,
       longest_us: 25e6,
       data_wait_share: 0.25,
+      data_wait_note: "of the step time",
       samples_per_s: 80,
       epochs: 2,
       sentence: "400 steps in 40.0 s: 25.0% of the step time is data wait; 1 stall, the longest 25.0 s.",
@@ -111,6 +112,24 @@ it("shows a run's numbers and says what it came to", () => {
     "2 exceptions came to the loop in place of a batch.",
     "Memory grows. /dev/shm: from 1 GB to 2 GB.",
   ]);
+});
+
+it("says why the data wait is unknown where another thread takes the batches than the one that trains", () => {
+  const [run] = recorded.runs;
+  const points = run?.points.map((point) => ({ ...point, data_wait_share: undefined }));
+  const data_wait_note = "another thread than the one that trains takes the batches; that thread waits 99.2%";
+  const loaders = [{ name: "Images", is_main: true, batches: 400, epochs: 2, text: "400 batches" }];
+  wholeRuns.value = WholeRuns.fromJSON({
+    runs: [{ ...run, points, loaders, data_wait_share: undefined, data_wait_note }],
+  });
+  open({}, "run");
+  expect(find("run-wait").dataset.value).toBeUndefined();
+  expect(find("run-wait").title).toBe(
+    "Another thread than the one that trains takes the batches; that thread waits 99.2%.",
+  );
+  expect(plain(find("run-wait").parentElement?.textContent ?? "")).toContain("another thread takes the batches");
+  const reason = "Unknown: another thread than the one that trains takes its batches.";
+  expect(all("run-loaders").map((table) => table.querySelectorAll(`abbr[title="${reason}"]`).length)).toEqual([3]);
 });
 
 it("says what of a run is outside of its steps, and whose loader is made anew", () => {
