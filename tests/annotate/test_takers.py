@@ -6,6 +6,7 @@ import io
 import json
 import queue
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -146,6 +147,20 @@ def test_its_end_takes_the_hook_out(takers: Takers, step: Step) -> None:
     takers.end()
     elsewhere(take(takers, Takings()))
     assert not hooks()
+
+
+def test_an_optimizer_that_the_program_compiles_is_seen_to_step_without_a_warning() -> None:
+    weight, seen = torch.nn.Parameter(torch.zeros(1)), list[int]()
+    weight.grad = torch.ones(1)
+    assert optimizer_steps.listen(seen.append)
+    compiled = torch.compile(torch.optim.SGD([weight], 0.1).step, backend="eager")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            compiled()
+    optimizer_steps.ignore(seen.append)
+    assert len(seen) == 3 and weight.item() == pytest.approx(-0.3)
+    assert not [str(one.message) for one in told if "Dynamo" in str(one.message)]
 
 
 def tally_of(taken: Counts) -> Tally:

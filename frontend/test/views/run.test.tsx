@@ -114,24 +114,6 @@ it("shows a run's numbers and says what it came to", () => {
   ]);
 });
 
-it("says why the data wait is unknown where another thread takes the batches than the one that trains", () => {
-  const [run] = recorded.runs;
-  const points = run?.points.map((point) => ({ ...point, data_wait_share: undefined }));
-  const data_wait_note = "another thread than the one that trains takes the batches; that thread waits 99.2%";
-  const loaders = [{ name: "Images", is_main: true, batches: 400, epochs: 2, text: "400 batches" }];
-  wholeRuns.value = WholeRuns.fromJSON({
-    runs: [{ ...run, points, loaders, data_wait_share: undefined, data_wait_note }],
-  });
-  open({}, "run");
-  expect(find("run-wait").dataset.value).toBeUndefined();
-  expect(find("run-wait").title).toBe(
-    "Another thread than the one that trains takes the batches; that thread waits 99.2%.",
-  );
-  expect(plain(find("run-wait").parentElement?.textContent ?? "")).toContain("another thread takes the batches");
-  const reason = "Unknown: another thread than the one that trains takes its batches.";
-  expect(all("run-loaders").map((table) => table.querySelectorAll(`abbr[title="${reason}"]`).length)).toEqual([3]);
-});
-
 it("says what of a run is outside of its steps, and whose loader is made anew", () => {
   const [run] = recorded.runs;
   const outside = { share: 0.62, outside_us: 38e6, text: "62.0% of the run", made_text: "The DataLoader is made anew" };
