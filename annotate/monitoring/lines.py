@@ -15,7 +15,8 @@ from contextlib import AbstractContextManager, ExitStack
 from time import perf_counter_ns as clock
 from typing import IO, Any, Final, NamedTuple
 
-from annotate.recording import sums, switch
+from annotate.recording import boundaries, sums, switch
+from annotate.recording.takers import Takers, Takings, Whose
 from annotate.saying import guard, shown
 from annotate.workers import sums_content
 from annotate.workers.batches import Batch, Iteration
@@ -30,7 +31,16 @@ HEADER: Final = (
 )
 """Two lines above the others, of 100 columns as they."""
 
+_WHOSE: Final[dict[Whose, str]] = {
+    "fed": "another thread than the one that trains takes the batches: `data wait` and `step` are that thread's",
+    "elsewhere": (
+        "another thread than the main one takes the batches, and which thread trains was not seen: `data wait` and "
+        "`step` are of the one that takes them"
+    ),
+}
 _GOLDEN: Final = 0.6180339887498949
+_PATIENCE: Final = 50
+"""Batches, until it is said that nobody has been seen to train: accumulated gradients take more than a few a step."""
 one_at_a_time: Final = threading.Lock()
 _NOT_MEASURED: Final = "annotate.monitor does not measure a batch"
 
@@ -59,6 +69,8 @@ class Lines:
         self.dataset_name: Final = dataset_name
         self.measured: Measured | None = None
         """The latest to have been handed out since the last line."""
+        self.takings: Final = Takings()
+        self.takers: Final = Takers()
         self.handed_out = 0
         self.epochs = 0
         self._has_header = False
@@ -75,6 +87,7 @@ class Lines:
     def add(self, watch: Watch, begin: int, now: int) -> None:
         """A batch has been handed out."""
         self.handed_out += 1
+        self.takers.took(self.takings, with_gradients=boundaries.are_gradients_on())
         if watch.previous:
             self._timed += 1
             self._steps += now - watch.previous
@@ -91,6 +104,15 @@ class Lines:
                     print_line(self.file, line)
             print_line(self.file, self.format(watch.number))
             self._begin_line()
+            self._note_takers()
+
+    def _note_takers(self) -> None:
+        """Say whose the times are, once, after a line of them."""
+        counts = self.takings.counts
+        if counts.elsewhere >= _PATIENCE or counts.own or counts.fed:
+            text = _WHOSE.get(counts.whose(self.handed_out))
+            if text is not None:
+                self.note(text)
 
     def skip(self, watch: Watch) -> None:
         """A batch has been handed out while a capture was going on."""

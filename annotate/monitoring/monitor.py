@@ -122,6 +122,7 @@ class Monitor(Lines):
         """Let go of all iterators. The loader must no longer be found by `_find`."""
         if self.at_its_end is not None:
             self.at_its_end.detach()
+        self.takers.end()
         next_calls.leave_next(self._leaves)
 
     def _leaves(self, call: NextCall) -> bool:
@@ -181,6 +182,7 @@ def _watch(loader: object, watching: Monitor) -> None:
         if _monitors.get(key) is watching:
             del _monitors[key]
             following.remove(watching)
+            watching.takers.end()
 
     watching.at_its_end = weakref.finalize(loader, forget)
     watching.at_its_end.atexit = False

@@ -24,13 +24,18 @@ _with_gradients = 0
 """Batches of this process that were taken so, up to those."""
 
 
+def are_gradients_on() -> bool:
+    """In the calling thread."""
+    torch = sys.modules.get("torch")  # not imported for this: `annotate.stage` goes without
+    return torch is None or bool(torch.is_grad_enabled())
+
+
 def took_batch() -> bool:
     """The calling thread has got a batch, or with zero workers asks for it. Whether with gradients: one that is trained
     on, or may be.
     """
     global _with_gradients
-    torch = sys.modules.get("torch")  # not imported for this: `annotate.stage` goes without
-    if torch is not None and not torch.is_grad_enabled():
+    if not are_gradients_on():
         return False
     if _with_gradients < _LEAST_TRAINED:
         _with_gradients += 1

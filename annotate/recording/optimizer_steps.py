@@ -71,6 +71,11 @@ def _stepped(optimizer: object, *args: object) -> None:
         listener(id(optimizer))
 
 
+_stepped._torchdynamo_disable = True  # type: ignore[attr-defined]
+"""As by torch.compiler.disable, without importing that: in an optimizer that the program compiles, torch.compile would
+look into here, and warn of what it finds."""
+
+
 def _is_stepping(frame: FrameType | None) -> bool:
     """Whether an optimizer's step is going on in a thread: then a hook of the user's may be what has called us."""
     file = sys.modules["torch.optim.optimizer"].__file__

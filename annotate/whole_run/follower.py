@@ -16,6 +16,7 @@ from annotate.hooks.readers.registered import all_registered
 from annotate.monitoring import next_calls
 from annotate.monitoring.monitor import measuring
 from annotate.monitoring.next_calls import NextCall
+from annotate.recording.takers import Takers
 from annotate.saying import tell
 from annotate.trace_format import LoaderMetadata
 from annotate.whole_run.iterating import RunEpoch, RunIterator
@@ -44,6 +45,7 @@ class RunFollower:
         self.settings: Final[list[LoaderMetadata]] = []
         """By number, as they were at the first ``iter(loader)``."""
         self.happened: Final = happened
+        self.takers: Final = Takers()
         self._away: Final = away
         self._known: Final[weakref.WeakKeyDictionary[Any, Series]] = weakref.WeakKeyDictionary()
         self._epoch: RunEpoch | None = None
@@ -61,6 +63,7 @@ class RunFollower:
         following.remove(self)
         next_calls.leave_next(self._leaves)
         next_calls.untime_classes()
+        self.takers.end()
         self.latest = None
 
     def conclude(self) -> None:

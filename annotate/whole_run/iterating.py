@@ -226,9 +226,9 @@ class RunIterator:
 
     def _came(self, begin: int, now: int) -> None:
         """A batch is handed out: mostly, a tuple is put down and that is all."""
-        boundaries.took_batch()
         series, previous = self.series, self._previous
         owner, wait = series.owner, now - begin
+        owner.takers.took(series.takings, with_gradients=boundaries.took_batch())
         series.batches += 1
         self._batches += 1
         size = series.batch_size if self.epoch is None else self.epoch.size_of_latest()

@@ -31,9 +31,10 @@ def numbers_of(tally: Tally, seconds: float) -> dict[str, float]:
     tally.fold()
     found: dict[str, float] = {}
     if tally.steps and tally.step_ns:
-        found["data_wait_share"] = tally.wait_ns / tally.step_ns
+        name = _wait_tag(tally)
+        found[f"{name}_share"] = tally.wait_ns / tally.step_ns
         found["step_time_ms"] = tally.step_ns / tally.steps / 1e6
-        found["data_wait_ms"] = tally.wait_ns / tally.steps / 1e6
+        found[f"{name}_ms"] = tally.wait_ns / tally.steps / 1e6
         found["longest_step_ms"] = tally.longest_step_ns / 1e6
     if tally.samples and seconds:
         found["samples_per_s"] = tally.samples / seconds
@@ -63,6 +64,19 @@ def numbers_of(tally: Tally, seconds: float) -> dict[str, float]:
     return found
 
 
+def _wait_tag(tally: Tally) -> str:
+    return "taking_thread_wait" if tally.whose == "fed" else "data_wait"
+
+
+def _waits(tally: Tally, numbers: dict[str, float]) -> str:
+    """How long who waited."""
+    name = _wait_tag(tally)
+    wait = f"{numbers[f'{name}_ms']:.3g} ms ({numbers[f'{name}_share']:.0%})"
+    if tally.whose == "fed":
+        return f"data wait unknown (another thread than the one that trains takes the batches, and waits {wait})"
+    return f"data wait {wait}{' of a thread that is not the main one' if tally.whose == 'elsewhere' else ''}"
+
+
 def _work(tally: Tally) -> tuple[int, int, int]:
     """Batches, nanoseconds of building and of the waits before: of all that are known, else of the measured."""
     if tally.all_built:
@@ -78,7 +92,7 @@ def line_of(tally: Tally, seconds: float, is_alone: bool = True) -> str:
     parts = [
         "1 step" if tally.steps == 1 else f"{tally.steps:,} steps",
         f"step {numbers['step_time_ms']:.3g} ms",
-        f"data wait {numbers['data_wait_ms']:.3g} ms ({numbers['data_wait_share']:.0%})",
+        _waits(tally, numbers),
     ]
     if "samples_per_s" in numbers:
         of = "" if is_alone else f" over all {seconds:.3g} s, in which other DataLoaders gave batches too"
@@ -101,7 +115,7 @@ def values_of(tally: Tally, seconds: float, prefix: str = _PREFIX) -> list[bytes
     points = [scalar(f"{prefix}/{name}", value) for name, value in found.items()]
     if tally.steps:
         points.append(histogram(f"{prefix}/step_times_ms", tally.step_times))
-        points.append(histogram(f"{prefix}/data_waits_ms", tally.wait_times))
+        points.append(histogram(f"{prefix}/{_wait_tag(tally)}s_ms", tally.wait_times))
     return points
 
 

@@ -9,6 +9,7 @@ from weakref import ref
 
 from annotate.recording import sums
 from annotate.recording.between import Noticed
+from annotate.recording.takers import Takers, Takings
 from annotate.whole_run.early import EarlySteps
 from annotate.whole_run.tally import Step, Tally
 from annotate.whole_run.usual import Range, Usual
@@ -71,6 +72,8 @@ class Owner(Protocol):
     trouble: str | None
 
     @property
+    def takers(self) -> Takers: ...
+    @property
     def happened(self) -> Callable[[Event], None]: ...
     def tell_trouble(self) -> None: ...
 
@@ -117,6 +120,7 @@ class Series:
         self._tells: Final = length - workers if workers and length is not None else None
         """Number of the first of an epoch's last batches, one of each worker; None: not known."""
         self.tally = Tally()
+        self.takings: Final = Takings()
         self.batches = 0
         """Handed out so far."""
         self.drawn = 0
@@ -146,6 +150,7 @@ class Series:
         if recent:
             self.to_learn.append(recent)
             taken.add_steps(recent)
+        taken.taken = self.takings.take()
         taken.fold()
         return taken
 

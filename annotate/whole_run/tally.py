@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from itertools import repeat
 from typing import Any, Final
 
+from annotate.recording.takers import Counts, Whose
+
 _PER_OCTAVE: Final = 4
 """Buckets of a histogram while the time doubles: a percentile read from it is within 9% of the true one."""
 
@@ -43,6 +45,8 @@ class Tally:
         """In those, and in the last step of each epoch, which no batch follows."""
         self.profiled_samples = self.profiled_ns = 0
         """In steps, and waits for a first batch, that a profiler or other work of ours made longer."""
+        self.taken = Counts(0, 0, 0)
+        """By which threads."""
         self.epochs = self.first_waits = self.first_wait_ns = 0
         """`first_waits`: epochs that began while no profiler recorded, and whose waits are known."""
         self.made = 0
@@ -132,6 +136,11 @@ class Tally:
     def is_empty(self) -> bool:
         return not (self.steps or self._steps or self.built or self.unused_steps or self.epochs or self.raised)
 
+    @property
+    def whose(self) -> Whose:
+        """Whose waits these are."""
+        return self.taken.whose(self.steps + self.unused_steps + self.epochs)
+
     def facts(self, loader: int) -> Facts:
         """As it stands in the file: what is 0 is left out; times in microseconds."""
         self.fold()
@@ -156,6 +165,7 @@ class Tally:
             "raised": self.raised, "measured_samples": self.measured_samples, "slow_samples": self.slow_samples,
             "failures": dict(self.failures), "retries": dict(self.retries),
             "other_samples": self.other_samples, "other_failures": dict(self.other_failures),
+            "elsewhere": self.taken.elsewhere, "own": self.taken.own, "fed": self.taken.fed,
         }  # fmt: skip
         return {"loader": loader, **{name: value for name, value in numbers.items() if value}}
 

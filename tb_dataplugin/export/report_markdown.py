@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tb_dataplugin.export.compare_markdown import literal
 from tb_dataplugin.export.harmless import harmless
-from tb_dataplugin.export.run_markdown import MOST_FINDINGS, MOST_STAGES, more, run_name, run_section
+from tb_dataplugin.export.run_markdown import MOST_FINDINGS, MOST_STAGES, by_data_wait, more, run_name, run_section
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.items import items
 from tb_dataplugin.report.rows import loop_wait, wide_interval
@@ -18,7 +18,7 @@ from tb_dataplugin.watchfile.stepless import NO_STEP
 def report_markdown(report: pb.Report) -> str:
     report = harmless(report)
     sections = [
-        *map(run_section, sorted(report.whole_runs, key=lambda run: -run.data_wait_share)),
+        *map(run_section, sorted(report.whole_runs, key=by_data_wait)),
         *map(_no_step, report.runs_without_steps),
         *map(_ranks, report.ranks),
         *map(_capture, report.captures),

@@ -40,7 +40,14 @@ def _head(run: pb.WholeRun) -> str:
     outside = run.outside
     if outside.outside_us > max(outside.steps_us, outside.first_batches_us):
         return f"{percent(outside.share)} of it is outside of steps"
+    if not run.HasField("data_wait_share"):
+        return "data wait is unknown"
     return f"{percent(run.data_wait_share)} of the step time is data wait"
+
+
+def by_data_wait(run: pb.WholeRun) -> float:
+    """To sort by: the largest first, what is unknown last."""
+    return -run.data_wait_share if run.HasField("data_wait_share") else 1.0
 
 
 def _numbers(run: pb.WholeRun) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Final
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.shown import shown
-from tb_dataplugin.units import count, duration, percent, plural, significant
+from tb_dataplugin.units import UNKNOWN, count, duration, percent, plural, significant
 from tb_dataplugin.watchfile.loader_texts import loader_name, loader_text
 from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.reading import Run
@@ -34,6 +34,7 @@ from tb_dataplugin.watchfile.sentences import (
 )
 from tb_dataplugin.watchfile.stepless import NO_STEP, why_no_step
 from tb_dataplugin.watchfile.summary import Happening, Summary, summary_of
+from tb_dataplugin.watchfile.takers import wait_note
 from tb_dataplugin.watchfile.workers import busy_note, busy_number, ready_text
 
 _LOADERS: Final = 4
@@ -71,7 +72,9 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     yield _line("step time", duration(summary.step_us), f"p95 about {duration(summary.p95_us)}, {longest}")
     if first := first_step_text(summary):
         yield f"  {'first step':<22}{first}"
-    yield _line("data wait", percent(summary.wait_share), f"of the step time{stalls_text(summary)}{_epochs(summary)}")
+    wait = UNKNOWN if summary.data_wait_share is None else percent(summary.data_wait_share)
+    note = wait_note(summary.whose, summary.wait_share)
+    yield _line("data wait", wait, f"{note}{stalls_text(summary)}{_epochs(summary)}")
     yield from _outside(summary.outside)
     yield from _loaders(summary)
     yield _line("samples/s", significant(summary.rate.samples_per_s), summary.rate.of)

@@ -30,7 +30,7 @@ def runs_summary(runs: Sequence[Run], style: Style = PLAIN) -> str:
 
 def _lines(runs: Sequence[Run], style: Style) -> Iterator[str]:
     known = [(run, summary_of(run)) for run in runs]
-    rows = sorted(known, key=lambda row: 1.0 if row[1] is None else -row[1].wait_share)
+    rows = sorted(known, key=lambda row: _by_wait(row[1]))
     names = [_name(run) for run, _ in rows]
     kept = with_room(COLUMNS, columns() - 2 - NAME)
     longest = max(NAME, min(max(map(len, names)) + 2, int(NAMES_SHARE * columns())))
@@ -58,13 +58,19 @@ def _name(run: Run) -> str:
     return shown(f"{run.folder}{'' if run.rank is None else f', rank {run.rank}'}")
 
 
+def _by_wait(summary: Summary | None) -> float:
+    """The largest data wait first, what is unknown last."""
+    share = None if summary is None else summary.data_wait_share
+    return 1.0 if share is None else -share
+
+
 def _texts(summary: Summary | None) -> dict[str, str]:
     """By column."""
     if summary is None:
         return dict.fromkeys((column.head for column in COLUMNS), UNKNOWN)
     outside = None if summary.outside is None else summary.outside.share
     return {
-        "data wait": percent(summary.wait_share),
+        "data wait": percent(summary.data_wait_share),
         "step": duration(summary.step_us),
         "outside": percent(outside),
     }

@@ -29,6 +29,7 @@ from tb_dataplugin.watchfile.sentences import (
 )
 from tb_dataplugin.watchfile.stepless import why_no_step
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary, summary_of
+from tb_dataplugin.watchfile.takers import wait_note
 from tb_dataplugin.watchfile.trouble import Slow, Trouble
 from tb_dataplugin.watchfile.workers import busy_note, busy_number, ready_text
 
@@ -85,7 +86,8 @@ def _numbers(summary: Summary) -> pb.WholeRun:
         step_us=summary.step_us,
         p95_us=summary.p95_us,
         longest_us=summary.longest_us,
-        data_wait_share=summary.wait_share,
+        data_wait_share=summary.data_wait_share,
+        data_wait_note=wait_note(summary.whose, summary.wait_share),
         samples_per_s=summary.rate.samples_per_s,
         samples_per_s_of=summary.rate.of,
         recording_us=summary.recording_us,
@@ -196,15 +198,15 @@ def _outside(outside: Outside) -> pb.RunOutside:
 
 
 def _loader(one: LoaderTotal, summary: Summary) -> pb.RunLoader:
-    outside = summary.outside
+    outside, is_known = summary.outside, one.whose != "fed"
     return pb.RunLoader(
         name=encodable(loader_name(one)),
         is_main=one.is_main,
         batches=one.batches,
         unknown=one.unknown,
-        data_wait_us=one.wait_us,
-        share=None if outside is None else outside.share_of(one.wait_us),
-        first_waits_us=one.first_wait_us,
+        data_wait_us=one.wait_us if is_known else None,
+        share=outside.share_of(one.wait_us) if outside is not None and is_known else None,
+        first_waits_us=one.first_wait_us if is_known else None,
         epochs=one.epochs,
         between=one.between or None,
         between_us=one.each_between_us,

@@ -5376,6 +5376,7 @@ class WholeRun(_message.Message):
     P95_US_FIELD_NUMBER: _builtins.int
     LONGEST_US_FIELD_NUMBER: _builtins.int
     DATA_WAIT_SHARE_FIELD_NUMBER: _builtins.int
+    DATA_WAIT_NOTE_FIELD_NUMBER: _builtins.int
     SAMPLES_PER_S_FIELD_NUMBER: _builtins.int
     EPOCHS_FIELD_NUMBER: _builtins.int
     FIRST_BATCH_US_FIELD_NUMBER: _builtins.int
@@ -5434,7 +5435,9 @@ class WholeRun(_message.Message):
     """within 9%"""
     longest_us: _builtins.float
     data_wait_share: _builtins.float
-    """of the step time"""
+    """of the step time; absent where another thread than the one that trains takes the batches"""
+    data_wait_note: _builtins.str
+    """"of the step time", or of whose; where the share is absent why, and how long that other thread waits"""
     samples_per_s: _builtins.float
     """of all loaders, by the clock, without recording_us"""
     epochs: _builtins.int
@@ -5540,7 +5543,8 @@ class WholeRun(_message.Message):
         step_us: _builtins.float = ...,
         p95_us: _builtins.float = ...,
         longest_us: _builtins.float = ...,
-        data_wait_share: _builtins.float = ...,
+        data_wait_share: _builtins.float | None = ...,
+        data_wait_note: _builtins.str = ...,
         samples_per_s: _builtins.float = ...,
         epochs: _builtins.int = ...,
         first_batch_us: _builtins.float | None = ...,
@@ -5577,9 +5581,9 @@ class WholeRun(_message.Message):
         samples_per_s_of: _builtins.str = ...,
         loaders: _abc.Iterable[Global___RunLoader] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_high", b"_busy_high", "_busy_low", b"_busy_low", "_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_high", b"busy_high", "busy_low", b"busy_low", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "outside", b"outside", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_high", b"_busy_high", "_busy_low", b"_busy_low", "_busy_share", b"_busy_share", "_data_wait_share", b"_data_wait_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_high", b"busy_high", "busy_low", b"busy_low", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "outside", b"outside", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_high", b"_busy_high", "_busy_low", b"_busy_low", "_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_batches", b"busy_batches", "busy_high", b"busy_high", "busy_low", b"busy_low", "busy_note", b"busy_note", "busy_share", b"busy_share", "busy_text", b"busy_text", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_epochs", b"first_batch_epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "loaders", b"loaders", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "outside", b"outside", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "ready_batches", b"ready_batches", "ready_text", b"ready_text", "recording_text", b"recording_text", "recording_us", b"recording_us", "run", b"run", "samples_per_s", b"samples_per_s", "samples_per_s_of", b"samples_per_s_of", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "stages_note", b"stages_note", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_high", b"_busy_high", "_busy_low", b"_busy_low", "_busy_share", b"_busy_share", "_data_wait_share", b"_data_wait_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_batches", b"busy_batches", "busy_high", b"busy_high", "busy_low", b"busy_low", "busy_note", b"busy_note", "busy_share", b"busy_share", "busy_text", b"busy_text", "data_wait_note", b"data_wait_note", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_epochs", b"first_batch_epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "loaders", b"loaders", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "outside", b"outside", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "ready_batches", b"ready_batches", "ready_text", b"ready_text", "recording_text", b"recording_text", "recording_us", b"recording_us", "run", b"run", "samples_per_s", b"samples_per_s", "samples_per_s_of", b"samples_per_s_of", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "stages_note", b"stages_note", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__busy_high: _TypeAlias = _typing.Literal["busy_high"]  # noqa: Y015
     _WhichOneofArgType__busy_high: _TypeAlias = _typing.Literal["_busy_high", b"_busy_high"]  # noqa: Y015
@@ -5587,6 +5591,8 @@ class WholeRun(_message.Message):
     _WhichOneofArgType__busy_low: _TypeAlias = _typing.Literal["_busy_low", b"_busy_low"]  # noqa: Y015
     _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
     _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015
+    _WhichOneofReturnType__data_wait_share: _TypeAlias = _typing.Literal["data_wait_share"]  # noqa: Y015
+    _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015
     _WhichOneofReturnType__first_batch_us: _TypeAlias = _typing.Literal["first_batch_us"]  # noqa: Y015
     _WhichOneofArgType__first_batch_us: _TypeAlias = _typing.Literal["_first_batch_us", b"_first_batch_us"]  # noqa: Y015
     _WhichOneofReturnType__gc_share: _TypeAlias = _typing.Literal["gc_share"]  # noqa: Y015
@@ -5605,6 +5611,8 @@ class WholeRun(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__busy_low) -> _WhichOneofReturnType__busy_low | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__busy_share) -> _WhichOneofReturnType__busy_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_share) -> _WhichOneofReturnType__data_wait_share | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__first_batch_us) -> _WhichOneofReturnType__first_batch_us | None: ...
     @_typing.overload
@@ -5645,7 +5653,7 @@ class RunLoader(_message.Message):
     unknown: _builtins.float
     """of them, whose data wait is not known"""
     data_wait_us: _builtins.float
-    """for all others"""
+    """for all others; absent, as what is of it, where another thread than the one that trains takes the batches"""
     share: _builtins.float
     """of the run's whole, as RunOutside's; absent where that is not known"""
     first_waits_us: _builtins.float
@@ -5665,28 +5673,36 @@ class RunLoader(_message.Message):
         is_main: _builtins.bool = ...,
         batches: _builtins.float = ...,
         unknown: _builtins.float = ...,
-        data_wait_us: _builtins.float = ...,
+        data_wait_us: _builtins.float | None = ...,
         share: _builtins.float | None = ...,
-        first_waits_us: _builtins.float = ...,
+        first_waits_us: _builtins.float | None = ...,
         epochs: _builtins.int = ...,
         between: _builtins.int | None = ...,
         between_us: _builtins.float | None = ...,
         text: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_share", b"_share", "between", b"between", "between_us", b"between_us", "share", b"share"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_data_wait_us", b"_data_wait_us", "_first_waits_us", b"_first_waits_us", "_share", b"_share", "between", b"between", "between_us", b"between_us", "data_wait_us", b"data_wait_us", "first_waits_us", b"first_waits_us", "share", b"share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_share", b"_share", "batches", b"batches", "between", b"between", "between_us", b"between_us", "data_wait_us", b"data_wait_us", "epochs", b"epochs", "first_waits_us", b"first_waits_us", "is_main", b"is_main", "name", b"name", "share", b"share", "text", b"text", "unknown", b"unknown"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_data_wait_us", b"_data_wait_us", "_first_waits_us", b"_first_waits_us", "_share", b"_share", "batches", b"batches", "between", b"between", "between_us", b"between_us", "data_wait_us", b"data_wait_us", "epochs", b"epochs", "first_waits_us", b"first_waits_us", "is_main", b"is_main", "name", b"name", "share", b"share", "text", b"text", "unknown", b"unknown"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__between: _TypeAlias = _typing.Literal["between"]  # noqa: Y015
     _WhichOneofArgType__between: _TypeAlias = _typing.Literal["_between", b"_between"]  # noqa: Y015
     _WhichOneofReturnType__between_us: _TypeAlias = _typing.Literal["between_us"]  # noqa: Y015
     _WhichOneofArgType__between_us: _TypeAlias = _typing.Literal["_between_us", b"_between_us"]  # noqa: Y015
+    _WhichOneofReturnType__data_wait_us: _TypeAlias = _typing.Literal["data_wait_us"]  # noqa: Y015
+    _WhichOneofArgType__data_wait_us: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us"]  # noqa: Y015
+    _WhichOneofReturnType__first_waits_us: _TypeAlias = _typing.Literal["first_waits_us"]  # noqa: Y015
+    _WhichOneofArgType__first_waits_us: _TypeAlias = _typing.Literal["_first_waits_us", b"_first_waits_us"]  # noqa: Y015
     _WhichOneofReturnType__share: _TypeAlias = _typing.Literal["share"]  # noqa: Y015
     _WhichOneofArgType__share: _TypeAlias = _typing.Literal["_share", b"_share"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__between) -> _WhichOneofReturnType__between | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__between_us) -> _WhichOneofReturnType__between_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_us) -> _WhichOneofReturnType__data_wait_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__first_waits_us) -> _WhichOneofReturnType__first_waits_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__share) -> _WhichOneofReturnType__share | None: ...
 
@@ -6066,7 +6082,7 @@ class RunMark(_message.Message):
     change: _builtins.str
     """stall | slow"""
     what: _builtins.str
-    """data wait | step time | first batch"""
+    """data wait | wait of the thread that takes the batches | step time | first batch"""
     epoch: _builtins.int
     batch: _builtins.int
     took_us: _builtins.float

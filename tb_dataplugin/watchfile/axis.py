@@ -8,10 +8,11 @@ from typing import Final
 
 from tb_dataplugin.watchfile.histogram import percentile, total_times
 from tb_dataplugin.watchfile.lines import IntervalLine
-from tb_dataplugin.watchfile.loaders import main_loader
+from tb_dataplugin.watchfile.loaders import main_loader, main_numbers
 from tb_dataplugin.watchfile.rates import Recorded, rate, recorded_in, without_recorded
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.summary import Happening
+from tb_dataplugin.watchfile.takers import Whose, whose_of
 from tb_dataplugin.watchfile.workers import busy_of, ready_of
 
 MOST_POINTS: Final = 300
@@ -56,7 +57,8 @@ def points_of(run: Run, most: int = MOST_POINTS) -> list[Point]:
     found = []
     for part in run.parts:
         loader, recorded = main_loader(part), list(recorded_in(part))
-        found += [_point(group, loader, begin, recorded) for group in _groups(part, together)]
+        whose = whose_of(main_numbers(part))
+        found += [_point(group, loader, begin, recorded, whose) for group in _groups(part, together)]
     return found
 
 
@@ -65,7 +67,9 @@ def _groups(part: Part, together: int) -> Iterator[Sequence[IntervalLine]]:
         yield part.intervals[start : start + together]
 
 
-def _point(intervals: Sequence[IntervalLine], loader: int, begin: float, recorded: Sequence[Recorded]) -> Point:
+def _point(
+    intervals: Sequence[IntervalLine], loader: int, begin: float, recorded: Sequence[Recorded], whose: Whose
+) -> Point:
     numbers = [each for interval in intervals for each in interval.loaders if each.loader == loader]
     steps, time = sum(each.steps for each in numbers), sum(each.step_us for each in numbers)
     ready, busy = ready_of(numbers), busy_of(numbers)
@@ -76,7 +80,7 @@ def _point(intervals: Sequence[IntervalLine], loader: int, begin: float, recorde
         steps=steps,
         step_us=time / steps if steps else None,
         p95_us=min(percentile(times, 0.95), max(each.longest_step_us for each in numbers)) if times else None,
-        wait_share=min(1.0, sum(each.wait_us for each in numbers) / time) if time else None,
+        wait_share=min(1.0, sum(each.wait_us for each in numbers) / time) if time and whose != "fed" else None,
         samples_per_s=rate(without_recorded(intervals, recorded)),
         epochs=sum(each.epochs for each in numbers),
         ready=ready.mean if ready else None,

@@ -9,6 +9,7 @@ from typing import Final
 from tb_dataplugin.watchfile.lines import LoaderLine, LoaderNumbers
 from tb_dataplugin.watchfile.loaders import main_loader
 from tb_dataplugin.watchfile.reading import Run
+from tb_dataplugin.watchfile.takers import Whose, whose_of
 
 _LAST: Final = 63
 """Number of the last loader with a line of its own: all later ones of the process count as that one, as in annotate's
@@ -43,6 +44,8 @@ class LoaderTotal:
     """Of `epochs`: those that followed another, of any loader, with `between_us` outside of steps before them."""
     between_us: float
     longest_between_us: float
+    whose: Whose = "own"
+    """Which thread waited."""
     is_alike: bool = False
     """Another one has the same dataset and settings: its number tells them apart."""
 
@@ -108,4 +111,5 @@ def _total(key: _Key, numbers: list[LoaderNumbers], *, is_main: bool) -> LoaderT
         between=sum(each.between for each in numbers),
         between_us=sum(each.between_us for each in numbers),
         longest_between_us=max((each.longest_between_us for each in numbers), default=0.0),
+        whose=whose_of(numbers),
     )

@@ -13,8 +13,9 @@ from math import factorial
 from statistics import median
 from typing import Final, TypeVar
 
-from tb_dataplugin.watchfile.loaders import Interval, main_intervals, num_workers
+from tb_dataplugin.watchfile.loaders import Interval, main_intervals, main_numbers, num_workers
 from tb_dataplugin.watchfile.reading import Part
+from tb_dataplugin.watchfile.takers import DATA_WAIT, wait_name, whose_of
 
 Value = TypeVar("Value")
 
@@ -48,6 +49,7 @@ class Drift:
     wait_before: float
     wait_after: float
     stage: StageDrift | None
+    wait_name: str = DATA_WAIT
 
     @property
     def rises(self) -> bool:
@@ -68,7 +70,7 @@ def find_drift(part: Part) -> Drift | None:
         return None
     waits = split([interval.wait_us for interval in intervals], QUARTERS)
     stage = _stage(intervals, (after - before) * max(1, num_workers(part)))
-    return Drift(before, after, median(waits[0]), median(waits[-1]), stage)
+    return Drift(before, after, median(waits[0]), median(waits[-1]), stage, wait_name(whose_of(main_numbers(part))))
 
 
 def _stage(intervals: Sequence[Interval], change: float) -> StageDrift | None:

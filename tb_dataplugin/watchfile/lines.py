@@ -98,6 +98,10 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     retries: dict[Name, Count] = {}
     other_samples: Count = 0
     other_failures: dict[Name, Count] = {}
+    elsewhere: Count = 0
+    own: Count = 0
+    fed: Count = 0
+    """Batches, by the threads that took them: see `takers`. Runs of earlier versions lack all three."""
 
     @property
     def timed_firsts(self) -> int:

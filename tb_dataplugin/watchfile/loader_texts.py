@@ -8,8 +8,16 @@ from typing import Final
 from tb_dataplugin.units import count, duration, percent, plural
 from tb_dataplugin.watchfile.by_loader import LoaderTotal
 from tb_dataplugin.watchfile.outside import Outside
+from tb_dataplugin.watchfile.takers import Whose
 
 TOGETHER: Final = "of all DataLoaders together"
+
+
+_BY: Final[dict[Whose, str]] = {
+    "own": "",
+    "fed": " by another thread than the one that trains",
+    "elsewhere": " by a thread that is not the main one",
+}
 
 
 def loader_name(one: LoaderTotal) -> str:
@@ -28,7 +36,7 @@ def loader_name(one: LoaderTotal) -> str:
 def loader_text(one: LoaderTotal, outside: Outside | None) -> str:
     """``1,000 batches in 10 epochs, waited for 12.3 s (20.5% of the run); ...``"""
     batches = f"{plural(one.batches, 'batch')} in {plural(one.epochs, 'epoch')}"
-    waited = f"{batches}, waited for {duration(one.wait_us)}{_of_run(one.wait_us, outside)}"
+    waited = f"{batches}, waited for {duration(one.wait_us)}{_of_run(one.wait_us, outside)}{_BY[one.whose]}"
     return "; ".join((waited, *_more(one)))
 
 

@@ -11,6 +11,7 @@ from tb_dataplugin.watchfile.lines import EventLine
 from tb_dataplugin.watchfile.loader_texts import TOGETHER, others_text
 from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary
+from tb_dataplugin.watchfile.takers import FED, wait_clause
 from tb_dataplugin.watchfile.trouble import Slow, Trouble
 
 MOST_USUAL: Final = 200
@@ -39,7 +40,7 @@ def run_sentence(summary: Summary) -> str:
     parts = [
         f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}{_recording(summary)}"
         f"{untimed_text(summary)}: "
-        f"{percent(summary.wait_share)} of the step time is data wait{stalls_text(summary)}",
+        f"{wait_clause(summary.whose, summary.wait_share)}{stalls_text(summary)}",
         *(drift_text(drift) for drift in summary.drifts),
         *_events(summary.happenings),
         first_step_text(summary),
@@ -60,6 +61,7 @@ def run_in_short(summary: Summary) -> str:
     """What stands out in a run, in as few words as a row has room for."""
     outside = summary.outside
     parts = [
+        FED if summary.whose == "fed" else "",
         f"{percent(outside.share)} of the run is outside of steps" if outside and outside.leads else "",
         made_text(outside) if outside and outside.made else "",
         *(drift_text(drift).partition(" (")[0] for drift in summary.drifts),
@@ -277,7 +279,7 @@ def _beside(happening: Happening) -> Iterator[str]:
     if happening.wait is not None:
         wait = happening.wait
         how = " by the means of intervals" if wait.by_intervals else ""
-        yield f"data wait {duration(wait.mean_us)}, usually {duration(wait.usual_us)}{how}"
+        yield f"{happening.wait_name} {duration(wait.mean_us)}, usually {duration(wait.usual_us)}{how}"
 
 
 def _time_text(event: EventLine) -> str:
@@ -295,7 +297,7 @@ def _few_steps(event: EventLine) -> str:
 
 def drift_text(drift: Drift) -> str:
     """``step time rises from 7.44 ms to 16.5 ms (data wait from ...)``."""
-    parts = [f"data wait from {duration(drift.wait_before)} to {duration(drift.wait_after)}"]
+    parts = [f"{drift.wait_name} from {duration(drift.wait_before)} to {duration(drift.wait_after)}"]
     if drift.stage is not None:
         stage = drift.stage
         parts.append(f"{stage.name} from {duration(stage.before)} to {duration(stage.after)} per batch")

@@ -19,6 +19,7 @@ from tb_dataplugin.watchfile.outside import Outside, find_outside, recording_us
 from tb_dataplugin.watchfile.rates import Rate, rate_of, recorded_in
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.slow_times import SlowTime, Wait, slow_times, wait_meanwhile
+from tb_dataplugin.watchfile.takers import DATA_WAIT, Whose, wait_name, whose_of
 from tb_dataplugin.watchfile.trouble import Slow, Trouble, slow_samples, troubles
 from tb_dataplugin.watchfile.workers import Busy, Ready, busy_of, ready_of, stages_note
 
@@ -53,6 +54,8 @@ class Happening:
     """Meanwhile, where no event was about the data wait."""
     known_until: float | None = None
     """The end of its process's last interval."""
+    wait_name: str = DATA_WAIT
+    """What `wait` is of."""
 
     @property
     def recorded_s(self) -> float:
@@ -126,6 +129,9 @@ class Summary:
     p95_us: float
     longest_us: float
     wait_share: float
+    """Of the step time: what the thread that takes the batches waited for them."""
+    whose: Whose
+    """Which one that is."""
     main: int | None
     """Number of that loader; None where processes have different ones."""
     rate: Rate
@@ -169,6 +175,11 @@ class Summary:
     bad_lines: int
 
     @property
+    def data_wait_share(self) -> float | None:
+        """None: unknown, as another thread than the one that trains takes the batches."""
+        return None if self.whose == "fed" else self.wait_share
+
+    @property
     def first_batch_us(self) -> float | None:
         """Data wait for an epoch's first batch, on average; None without epochs."""
         return self.first_wait_us / self.first_waits if self.first_waits else None
@@ -193,6 +204,7 @@ def summary_of(run: Run) -> Summary | None:
         p95_us=min(percentile(total_times(each.step_times for each in numbers), 0.95), _longest(numbers)),
         longest_us=_longest(numbers),
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time),
+        whose=whose_of(numbers),
         main=main_loader(run.parts[0]) if len(set(map(main_loader, run.parts))) == 1 else None,
         rate=rate_of(run),
         recording_us=recording_us(run),
@@ -249,10 +261,22 @@ def _stages(numbers: list[LoaderNumbers]) -> tuple[tuple[str, float], ...]:
 
 def _happenings(part: Part, begin: float, drift: Drift | None) -> list[Happening]:
     """Events, and slow times that were none; where the step time drifts, intervals differ for that."""
-    events = [_with_wait(one, part) for one in happenings(part, begin)]
+    events = [_named(_with_wait(one, part), part) for one in happenings(part, begin)]
     slow = [one for one in events if one.event.change == "slow"]
     found = [each for each in slow_times(part) if drift is None and not any(_meet(each, one) for one in slow)]
-    return sorted((*events, *(_unnoticed(each, part, begin) for each in found)), key=lambda one: one.time)
+    noticed_late = (_named(_unnoticed(each, part, begin), part) for each in found)
+    return sorted((*events, *noticed_late), key=lambda one: one.time)
+
+
+def _named(one: Happening, part: Part) -> Happening:
+    """With its waits called by what they are, see `takers`."""
+    loader = one.event.loader
+    of = (each for interval in part.intervals for each in interval.loaders if each.loader == loader)
+    name = wait_name(whose_of(of))
+    if name == DATA_WAIT:
+        return one
+    event, *also = (structs.replace(each, what=each.what.replace(DATA_WAIT, name)) for each in (one.event, *one.also))
+    return replace(one, event=event, also=tuple(also), wait_name=name)
 
 
 def is_first_step(event: EventLine) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from annotate.recording.takers import Takers
 from annotate.whole_run.series import Event, Iterated
 
 
@@ -15,6 +16,7 @@ class Loaders:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
+        self.takers = Takers()
 
     @property
     def happened(self) -> Callable[[Event], None]:

@@ -2086,8 +2086,12 @@ export interface WholeRun {
   /** within 9% */
   p95_us: number;
   longest_us: number;
-  /** of the step time */
-  data_wait_share: number;
+  /** of the step time; absent where another thread than the one that trains takes the batches */
+  data_wait_share?:
+    | number
+    | undefined;
+  /** "of the step time", or of whose; where the share is absent why, and how long that other thread waits */
+  data_wait_note: string;
   /** of all loaders, by the clock, without recording_us */
   samples_per_s: number;
   /** begun */
@@ -2182,14 +2186,18 @@ export interface RunLoader {
   batches: number;
   /** of them, whose data wait is not known */
   unknown: number;
-  /** for all others */
-  data_wait_us: number;
+  /** for all others; absent, as what is of it, where another thread than the one that trains takes the batches */
+  data_wait_us?:
+    | number
+    | undefined;
   /** of the run's whole, as RunOutside's; absent where that is not known */
   share?:
     | number
     | undefined;
   /** of data_wait_us, for the first batches of epochs */
-  first_waits_us: number;
+  first_waits_us?:
+    | number
+    | undefined;
   /** begun */
   epochs: number;
   /** epochs that followed another one, of any DataLoader; absent for none, or unknown */
@@ -2329,7 +2337,7 @@ export interface RunMark {
   at_s: number;
   /** stall | slow */
   change: string;
-  /** data wait | step time | first batch */
+  /** data wait | wait of the thread that takes the batches | step time | first batch */
   what: string;
   epoch: number;
   batch: number;
@@ -5515,7 +5523,12 @@ export const WholeRun: MessageFns<WholeRun> = {
         ? globalThis.Number(object.dataWaitShare)
         : isSet(object.data_wait_share)
         ? globalThis.Number(object.data_wait_share)
-        : 0,
+        : undefined,
+      data_wait_note: isSet(object.dataWaitNote)
+        ? globalThis.String(object.dataWaitNote)
+        : isSet(object.data_wait_note)
+        ? globalThis.String(object.data_wait_note)
+        : "",
       samples_per_s: isSet(object.samplesPerS)
         ? globalThis.Number(object.samplesPerS)
         : isSet(object.samples_per_s)
@@ -5674,13 +5687,13 @@ export const RunLoader: MessageFns<RunLoader> = {
         ? globalThis.Number(object.dataWaitUs)
         : isSet(object.data_wait_us)
         ? globalThis.Number(object.data_wait_us)
-        : 0,
+        : undefined,
       share: isSet(object.share) ? globalThis.Number(object.share) : undefined,
       first_waits_us: isSet(object.firstWaitsUs)
         ? globalThis.Number(object.firstWaitsUs)
         : isSet(object.first_waits_us)
         ? globalThis.Number(object.first_waits_us)
-        : 0,
+        : undefined,
       epochs: isSet(object.epochs) ? globalThis.Number(object.epochs) : 0,
       between: isSet(object.between) ? globalThis.Number(object.between) : undefined,
       between_us: isSet(object.betweenUs)

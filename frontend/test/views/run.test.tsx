@@ -18,6 +18,7 @@ const recorded = WholeRuns.fromJSON({
       p95_us: 2e5,
       longest_us: 25e6,
       data_wait_share: 0.25,
+      data_wait_note: "of the step time",
       samples_per_s: 80,
       epochs: 2,
       sentence: "400 steps in 40.0 s: 25.0% of the step time is data wait; 1 stall, the longest 25.0 s.",

@@ -4,6 +4,7 @@ import { DataTable, Rows, Th } from "../../ui/data-table";
 import { CountCell, DurationCell } from "./run-cells";
 
 const UNKNOWN_WAITS = "Without batches whose wait is not known: recorded, or after another DataLoader's";
+const FED = "Unknown: another thread than the one that trains takes its batches.";
 const BETWEEN = "On average, from the end of the epoch before, of any DataLoader";
 
 /** Of a run with several DataLoaders, each: the numbers above are of one of them. */
@@ -51,9 +52,12 @@ function Row({ loader }: { loader: RunLoader }) {
       </th>
       <CountCell value={loader.batches} />
       <CountCell value={loader.epochs} />
-      <DurationCell us={loader.data_wait_us} />
-      <ShareCell share={loader.share} reason="What the run spent outside of steps is not known." />
-      <DurationCell us={loader.first_waits_us} />
+      <DurationCell us={loader.data_wait_us} reason={FED} />
+      <ShareCell
+        share={loader.share}
+        reason={loader.data_wait_us === undefined ? FED : "What the run spent outside of steps is not known."}
+      />
+      <DurationCell us={loader.first_waits_us} reason={FED} />
       <DurationCell us={loader.between_us} reason="No epoch came before, or an earlier version recorded this run." />
     </tr>
   );

@@ -2,6 +2,7 @@ import { useEffect } from "preact/hooks";
 import type { RunWithoutSteps, WholeRun, WholeRuns } from "../../contract/report";
 import { isoTime, whenWords } from "../../model/captures";
 import { formatCount, formatDuration, formatPercent, plural, significant } from "../../model/format";
+import { capitalised } from "../../model/sentence";
 import { clockOf, runName } from "../../model/whole-run";
 import { chosenRank, chosenRun, entry, runs, wholeRuns, wholeRunsError } from "../../state/atoms";
 import { loadWholeRuns } from "../../state/run-views";
@@ -18,6 +19,7 @@ import { RunLoaders } from "./run-loaders";
 import { RunMarks } from "./run-marks";
 import { RunWindows } from "./run-windows";
 
+const TAKEN_ELSEWHERE = "another thread takes the batches";
 const LACKS = "was not recorded with annotate.watch";
 
 /** A program from its beginning to its end, as annotate.watch recorded it. */
@@ -146,8 +148,9 @@ function Numbers({ run }: { run: WholeRun }) {
         label="Data wait"
         testId="run-wait"
         value={run.data_wait_share}
-        text={formatPercent(run.data_wait_share)}
-        note="of the step time"
+        text={formatPercent(run.data_wait_share ?? 0)}
+        note={run.data_wait_note}
+        reason={{ title: TAKEN_ELSEWHERE, message: `${capitalised(run.data_wait_note)}.` }}
       />
       <BigNumber
         label="Mean step"
