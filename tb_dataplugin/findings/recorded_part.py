@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, time
-from tb_dataplugin.findings.recorded_texts import NOT_PROBED, recorded_text
+from tb_dataplugin.findings.recorded_texts import NOT_PROBED, recorded_text, unknown_text
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.units import duration
@@ -18,7 +18,7 @@ LESS_PROFILER: Final = f"{GAIN_BOUND}_less_profiler"
 
 
 def recorded_share(rows: Sequence[StageCalls]) -> float:
-    """Part of their time that recording operators and spans took: a run without it has no such time to save."""
+    """Part of their time that recording took, at least: a run without it has no such time to save."""
     whole_us = sum(row.self_us for row in rows)
     return sum(row.profiler_share * row.self_us for row in rows) / whole_us if whole_us else 0.0
 
@@ -27,7 +27,10 @@ def recording(
     signals: Signals, rows: Sequence[StageCalls], saved_us: float, most_us: float = math.inf
 ) -> tuple[Evidence, ...]:
     """What that is beside `saved_us` of the rest of their time; both together are `most_us` at most."""
-    share = recorded_share(rows)
+    share, unknown = recorded_share(rows), sum(row.unknown for row in rows)
+    if unknown:
+        text = unknown_text(unknown / max(1, signals.step_count or 0), " per step" if signals.step_count else "")
+        return (Evidence(LESS_PROFILER, text),)
     recording_us = min(saved_us * share / (1 - share), most_us - saved_us)
     if recording_us <= 0:
         return ()
@@ -37,5 +40,6 @@ def recording(
     many = recorded_text(operators / each, spans / each)
     what = f"recording {many}{per} there" if spans else f"torch's profiler, which recorded {many}{per} there"
     more = f"; {NOT_PROBED}" if any(row.is_unprobed for row in rows) else ""
-    text = f"another {duration(recording_us / each)}{per} or so is {what}: runs without it do not have that{more}"
+    some = f"another {duration(recording_us / each)}{per} or more, by estimate,"
+    text = f"{some} is {what}: runs without it do not have that{more}"
     return (time(LESS_PROFILER, recording_us, text),)
