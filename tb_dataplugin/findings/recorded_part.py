@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.recorded_texts import NOT_PROBED, recorded_text, unknown_text
 from tb_dataplugin.findings.signals import Signals
@@ -15,6 +16,9 @@ from tb_dataplugin.words import GAIN_BOUND
 
 LESS_PROFILER: Final = f"{GAIN_BOUND}_less_profiler"
 """What of the data wait is no gain, since recording has it: estimated."""
+
+OF_RECORDING: Final = f"{GAIN_BOUND}_of_recording"
+"""What of a gain is recording, as it has part of the data wait that goes."""
 
 
 def recorded_share(rows: Sequence[StageCalls]) -> float:
@@ -43,3 +47,18 @@ def recording(
     some = f"another {duration(recording_us / each)}{per} or more, by estimate,"
     text = f"{some} is {what}: runs without it do not have that{more}"
     return (time(LESS_PROFILER, recording_us, text),)
+
+
+def recorded_wait(signals: Signals) -> tuple[Evidence, ...]:
+    """Of the data wait, for a change by which all of it may go, and which is no better for what recording has of it."""
+    cost_us, rows = signals.wait_cost_us or 0.0, tuple(signals.stages)
+    if any(row.unknown and signals.cost_of([row]) >= WORTH_A_WORD * cost_us for row in rows):
+        return (
+            Evidence(OF_RECORDING, "how much of this is recording, which runs without it do not have, is not known"),
+        )
+    us = sum(row.profiler_share * signals.cost_of([row]) for row in rows)
+    each = signals.per_step(us)
+    if each is None or us < WORTH_A_WORD * cost_us:
+        return ()
+    text = f"of the data wait {duration(each)} per step or more, by estimate, is recording: runs without it do not have that"
+    return (time(OF_RECORDING, each, text, whole="step"),)

@@ -11,8 +11,8 @@ NOT_PROBED = "what torch's profiler records in it, and takes for that, was not m
 def unknown_text(operators: float, per: str) -> str:
     """Of a stage in the training thread whose operators take most of its time, by an estimate that is too rough."""
     return (
-        f"torch's profiler recorded {recorded_text(operators, 0)}{per} in it, which may be most of its time: by how "
-        "much runs without it are faster is not known"
+        f"most of its time may be torch's profiler, which recorded {recorded_text(operators, 0)}{per} there: how much "
+        "less runs without it take is not known"
     )
 
 
