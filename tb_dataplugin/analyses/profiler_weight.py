@@ -20,7 +20,7 @@ from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Window
 from tb_dataplugin.model.trace import Trace
-from tb_dataplugin.units import duration, percent, plural, ratio
+from tb_dataplugin.units import duration, plural, ratio
 
 Floats = npt.NDArray[np.float64]
 
@@ -288,8 +288,9 @@ def weight_sentence(weight: ProfilerWeight) -> str:
     who = "recording makes" if weight.names_spans or is_timed else "torch's profiler makes"
     if weight.is_unknown:
         return (
-            f"{who} a step's own work much longer, by how much is not known: {_recorded(weight)} would be more than "
-            f"{percent(MOST)} of its {duration(weight.own_us)}. Times and gains of the step are not without it. {HOT}"
+            f"{who.replace('makes', 'may make')} a step's own work much longer, by how much is not known: by what one "
+            f"was measured to cost, {_recorded(weight)} may be nearly all of its {duration(weight.own_us)}. Times and "
+            f"gains are as recorded. {HOT}"
         )
     own, likely = duration(weight.own_us), duration(weight.own_us - weight.added_us.likely)
     if weight.before:

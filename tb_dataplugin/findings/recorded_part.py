@@ -60,5 +60,6 @@ def recorded_wait(signals: Signals) -> tuple[Evidence, ...]:
     each = signals.per_step(us)
     if each is None or us < WORTH_A_WORD * cost_us:
         return ()
-    text = f"of the data wait {duration(each)} per step or more, by estimate, is recording: runs without it do not have that"
+    some = f"of the data wait {duration(each)} per step or more, by estimate,"
+    text = f"{some} is recording: runs without it do not have that"
     return (time(OF_RECORDING, each, text, whole="step"),)
