@@ -30,8 +30,8 @@ from tb_dataplugin.compare.sides import (
 from tb_dataplugin.report import report_pb2 as pb
 
 UNCERTAIN: Final = 0.25
-"""Standard error (relative) of what recording one takes: of operators 2.0 to 3.1 times what the probe says, of reads
-1.6 to 4.0, of which the report has the least (docs/lines.md), and probes of one program differed by 1.7x."""
+"""Standard error (relative) of what recording one takes: of operators 1.2 to 3.1 times what the probe says, of which the
+report has 2.0, of reads 1.6 to 4.0, of which it has 2.0 (docs/lines.md)."""
 
 LEAST: Final = 0.05
 """Part of a stage's time, from which it is taken off: times of equal runs differ by as much."""
