@@ -204,8 +204,8 @@ def _unknown_note(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Diagn
     if names:
         message = (
             f"What torch's profiler took to record the operators of {listed(names)} is not known on one side, and is "
-            "part of its times there: how much of that change is no change of the program's is not known either, and the "
-            "intervals do not allow for it"
+            "part of its times there: how much of that change is no change of the program's is not known either, and "
+            "the intervals do not allow for it"
         )
         yield Diagnostic("capture", "profiler_on_one_side", 1, message)
 
