@@ -9,7 +9,7 @@ from tb_dataplugin.analyses.calm_window import calm_sentence, find_calm_window
 from tb_dataplugin.analyses.evaluation import find_evaluation
 from tb_dataplugin.analyses.more_steps import asked_for
 from tb_dataplugin.analyses.other_programs import crowd_sentence, find_other_programs
-from tb_dataplugin.analyses.profiler_weight import HEAVY, weight_sentence
+from tb_dataplugin.analyses.profiler_weight import weight_sentence
 from tb_dataplugin.analyses.recorder_load import find_recorder_load, recorder_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.steps import lacks_whole_step
@@ -166,7 +166,7 @@ def _short(results: Results) -> Iterator[Doubt]:
 
 def _profiler(results: Results) -> Iterator[Doubt]:
     weight = results.profiler_weight
-    if weight is not None and weight.ratio >= HEAVY:
+    if weight is not None and weight.is_heavy:
         yield Doubt("profiler_weight", _as_sentence(weight_sentence(weight)))
 
 

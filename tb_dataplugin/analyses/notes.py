@@ -14,7 +14,7 @@ from tb_dataplugin.analyses.inner_loop_texts import inner_loops_note
 from tb_dataplugin.analyses.inner_loops import find_inner_loops
 from tb_dataplugin.analyses.iter_unseen import iter_notes
 from tb_dataplugin.analyses.lone_work import find_lone_work
-from tb_dataplugin.analyses.profiler_weight import HEAVY, LAUNCHES_ARE_SLOWER, NOTICED, weight_sentence
+from tb_dataplugin.analyses.profiler_weight import LAUNCHES_ARE_SLOWER, weight_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -85,7 +85,7 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
     yield from _rate_notes(results)
     yield from _line_notes(results.lines)
     weight = results.profiler_weight
-    if weight is not None and NOTICED <= weight.ratio < HEAVY:
+    if weight is not None and weight.is_noticed and not weight.is_heavy:
         yield Diagnostic("capture", "profiler_weight", 1, weight_sentence(weight))
     if results.devices and trace.info.mode == "train" and (weight is None or not weight.before):
         yield Diagnostic("capture", "profiler_weight_unknown", 1, LAUNCHES_ARE_SLOWER)

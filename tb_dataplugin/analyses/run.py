@@ -176,15 +176,17 @@ def _lines(
     return find_hot_lines(trace, paths, window, loader, seen.devices, attribution, others, whole, selection)
 
 
-def _of_stages(trace: Trace, window: Window, seen: _Whole, apart: Apart) -> dict[str, Any]:
+def _of_stages(trace: Trace, window: Window, seen: _Whole, apart: Apart, table: StepTable | None) -> dict[str, Any]:
     """Fields of `Results` about the stages of the whole window."""
     tree, loop = seen.tree, seen.loop
     here = tree.starts_in(window)
+    weight = find_profiler_weight(trace, window, table, loop.loader)
     return {
         "stages": loop.stages,
         "stage_blocks": find_stage_blocks(tree, trace.span_facts, window, seen.steps, apart.left(here)),
         "for_others": count_calls(tree, here & apart.for_others) if len(apart.for_others) else {},
-        "stage_weights": find_stage_weights(trace, tree, here),
+        "profiler_weight": weight,
+        "stage_weights": find_stage_weights(trace, tree, here, weight, len(table.rows) if table else 0),
         "stage_summary": summarise_stages(loop.stages, find_stage_places(trace, tree, here)),
         "occupancy": loop.occupancy,
     }
@@ -233,7 +235,7 @@ def run_analyses(
         loader=loader,
         attribution=seen.loop.attribution,
         tree=tree,
-        **_of_stages(trace, window, seen, apart),
+        **_of_stages(trace, window, seen, apart, table),
         workers=workers,
         worker_summaries=summarise_workers(workers, window, loader, use) if workers else (),
         worker_costs=seen.loop.costs,
@@ -255,7 +257,6 @@ def run_analyses(
         replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, seen.loop.attribution, window)),
         selection=selection,
         queue_wait=find_queue_wait(trace, window) if loader is None else None,
-        profiler_weight=find_profiler_weight(trace, window, table, loader),
         headspace=_headspace(trace, settings, table, devices, rates),
         lines=lines,
         uneven=find_uneven_batches(trace, tree, table, loop, use, seen.batches),

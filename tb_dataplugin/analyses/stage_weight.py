@@ -12,7 +12,16 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tb_dataplugin.analyses.profiler_weight import MOST, operator_cost_us, recorded_operators
+from tb_dataplugin.analyses.profiler_weight import (
+    MOST,
+    NO_COST,
+    Cost,
+    ProfilerWeight,
+    cost_of_operators_us,
+    makes_samples,
+    probed_cost_us,
+    recorded_operators,
+)
 from tb_dataplugin.analyses.stages import Path, StageTree
 from tb_dataplugin.model.intervals import int64
 from tb_dataplugin.model.trace import Trace
@@ -33,10 +42,14 @@ WITHIN: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """So many operators or spans, and what recording them took, at least."""
+    """So many operators or spans, and what recording them took, likely and (`cost`) in an interval."""
 
     count: int
-    ns: float
+    cost: Cost
+
+    @property
+    def ns(self) -> float:
+        return self.cost.likely
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +59,30 @@ class StageWeight:
     operators: Recorded | None
     spans: Recorded | None
     self_ns: int
+    unknown: int = 0
+    """So many operators that may have taken most of it, or far less: nothing is taken off for them."""
 
     @property
     def added_ns(self) -> float:
-        return sum(part.ns for part in (self.operators, self.spans) if part is not None)
+        return sum(part.ns for part in self._parts)
 
     @property
     def share(self) -> float:
         """`added_ns` as a share of the self time."""
         return self.added_ns / self.self_ns if self.self_ns else 0.0
+
+    @property
+    def least_share(self) -> float:
+        """The same, at least: the rest is what a change may save, at most."""
+        return sum(part.cost.least for part in self._parts) / self.self_ns if self.self_ns else 0.0
+
+    @property
+    def most_share(self) -> float:
+        return min(1.0, sum(part.cost.most for part in self._parts) / self.self_ns) if self.self_ns else 0.0
+
+    @property
+    def _parts(self) -> tuple[Recorded, ...]:
+        return tuple(part for part in (self.operators, self.spans) if part is not None)
 
     @property
     def named(self) -> tuple[int, int]:
@@ -64,11 +92,13 @@ class StageWeight:
         return operators, spans
 
 
-def find_stage_weights(trace: Trace, tree: StageTree, inside: npt.NDArray[np.bool_]) -> Mapping[Path, StageWeight]:
-    """`inside`: which spans count."""
+def find_stage_weights(
+    trace: Trace, tree: StageTree, inside: npt.NDArray[np.bool_], weight: ProfilerWeight | None, steps: int
+) -> Mapping[Path, StageWeight]:
+    """`inside`: which spans count. `weight`: of a step; `steps`: how many these are in."""
     self_ns = np.zeros(len(tree.paths), dtype=np.int64)
     np.add.at(self_ns, tree.node[inside], tree.self_ns[inside])
-    parts = _operators(trace, tree, inside), _spans(trace, tree, inside)
+    parts = _operators(trace, tree, inside, weight, steps), _spans(trace, tree, inside)
     return {
         path: _weight(operators, spans, whole_ns)
         for path, operators, spans, whole_ns in zip(tree.paths, *parts, self_ns.tolist(), strict=True)
@@ -76,30 +106,35 @@ def find_stage_weights(trace: Trace, tree: StageTree, inside: npt.NDArray[np.boo
 
 
 def _weight(operators: Recorded | None, spans: Recorded | None, self_ns: int) -> StageWeight:
-    """Probes may have been made in a busy moment: most of a stage is its own."""
+    """Most of a stage is its own: where it is not by these costs, they are not known well enough to be taken off."""
     weight = StageWeight(operators, spans, self_ns)
-    if weight.added_ns <= MOST * self_ns:
-        return weight
-    part = MOST * self_ns / weight.added_ns
-    return StageWeight(_part_of(operators, part), _part_of(spans, part), self_ns)
+    if operators is not None and operators.count and weight.share > MOST:
+        return StageWeight(None, _clipped(spans, self_ns), self_ns, operators.count)
+    return StageWeight(operators, _clipped(spans, self_ns), self_ns)
 
 
-def _part_of(recorded: Recorded | None, part: float) -> Recorded | None:
-    return None if recorded is None else replace(recorded, ns=part * recorded.ns)
+def _clipped(spans: Recorded | None, self_ns: int) -> Recorded | None:
+    return None if spans is None else replace(spans, cost=spans.cost.clipped(0.0, MOST * self_ns))
 
 
-def _operators(trace: Trace, tree: StageTree, inside: npt.NDArray[np.bool_]) -> list[Recorded | None]:
+def _operators(
+    trace: Trace, tree: StageTree, inside: npt.NDArray[np.bool_], weight: ProfilerWeight | None, steps: int
+) -> list[Recorded | None]:
     """By node. Stages outside the training thread have none."""
-    track, each_us = trace.training_track, operator_cost_us(trace)
+    track, probed = trace.training_track, probed_cost_us(trace)
     here = np.arange(len(tree.piece_span))[slice(0) if track is None else tree.pieces_of_track(track)]
     here = here[inside[tree.piece_span[here]]]
     counted = np.zeros(len(tree.paths), dtype=np.int64)
     begun = np.sort(recorded_operators(trace, track)) if track is not None else int64([])
     found = np.searchsorted(begun, tree.piece_end[here]) - np.searchsorted(begun, tree.piece_start[here])
     np.add.at(counted, tree.node[tree.piece_span[here]], found)
-    return [
-        None if each_us is None and many else Recorded(many, many * (each_us or 0.0) * 1e3) for many in counted.tolist()
-    ]
+    of_step = weight if steps and makes_samples(trace) else None
+
+    def recorded(many: int) -> Recorded | None:
+        cost = cost_of_operators_us(many / max(1, steps), of_step, probed) if many else NO_COST
+        return None if cost is None else Recorded(many, cost.times(1e3 * max(1, steps)))
+
+    return list(map(recorded, counted.tolist()))
 
 
 def _spans(trace: Trace, tree: StageTree, inside: npt.NDArray[np.bool_]) -> list[Recorded | None]:
@@ -114,7 +149,7 @@ def _spans(trace: Trace, tree: StageTree, inside: npt.NDArray[np.bool_]) -> list
     for places in (within, around):
         np.add.at(counted, places, 1)
     return [
-        Recorded(0, 0.0) if path[-1].kind == "wait" else None if np.isnan(ns) else Recorded(many, ns)
+        Recorded(0, NO_COST) if path[-1].kind == "wait" else None if np.isnan(ns) else Recorded(many, Cost(ns, ns, ns))
         for path, many, ns in zip(tree.paths, counted.tolist(), added_ns.tolist(), strict=True)
     ]
 

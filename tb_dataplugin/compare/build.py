@@ -23,7 +23,7 @@ from tb_dataplugin.compare.parts import compare_parts
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
 from tb_dataplugin.compare.promises import promises
 from tb_dataplugin.compare.quantity import Quantity, StageCalls
-from tb_dataplugin.compare.recorded import recorded_on_one_side
+from tb_dataplugin.compare.recorded import recorded_on_one_side, unknown_on_one_side
 from tb_dataplugin.compare.settings import SettingChange, compare_settings
 from tb_dataplugin.compare.sides import (
     BUSY,
@@ -46,7 +46,7 @@ from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build import diagnostic_report
 from tb_dataplugin.report.build_findings import evidence_report
-from tb_dataplugin.units import percent, ratio
+from tb_dataplugin.units import listed, percent, ratio
 
 SCHEMA_VERSION = 2
 
@@ -92,7 +92,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
     )
     verdict = judge(compared)
     notes = (*_once(left, right), *_notes(first, second, each, verdict.outcome, compared.others))
-    notes += (*_iter_note(first, second), *_recorded_note(recorded, unit))
+    notes += (*_iter_note(first, second), *_recorded_note(recorded, unit), *_unknown_note(first, second))
     if verdict.outcome != "identical":
         notes = (*_doubts(compared), *notes)
     return pb.Comparison(
@@ -195,6 +195,17 @@ def _recorded_note(recorded: float, unit: Unit) -> Iterator[Diagnostic]:
             "On one side more was recorded in stages: their spans, and operators in the training thread, where torch's "
             f"profiler records each (in DataLoader workers it does not). That is about {percent(recorded)} of that "
             f"side's time per {unit}, and no change of the program's. The intervals allow for it"
+        )
+        yield Diagnostic("capture", "profiler_on_one_side", 1, message)
+
+
+def _unknown_note(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Diagnostic]:
+    names = unknown_on_one_side(before, after)
+    if names:
+        message = (
+            f"What torch's profiler took to record the operators of {listed(names)} is not known on one side, and is "
+            "part of its times there: how much of that change is no change of the program's is not known either, and "
+            "the intervals do not allow for it"
         )
         yield Diagnostic("capture", "profiler_on_one_side", 1, message)
 

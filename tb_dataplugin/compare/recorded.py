@@ -30,8 +30,8 @@ from tb_dataplugin.compare.sides import (
 from tb_dataplugin.report import report_pb2 as pb
 
 UNCERTAIN: Final = 0.25
-"""Standard error (relative) of what recording one takes: of operators 2.0 to 3.1 times what the probe says, of reads
-1.6 to 4.0, of which the report has the least (docs/lines.md), and probes of one program differed by 1.7x."""
+"""Standard error (relative) of what recording one takes: of operators 1.2 to 3.1 times what the probe says, of
+which the report has 2.0, of reads 1.6 to 4.0, of which it has 2.0 (docs/lines.md)."""
 
 LEAST: Final = 0.05
 """Part of a stage's time, from which it is taken off: times of equal runs differ by as much."""
@@ -98,6 +98,16 @@ def _figure(figure: Figure, us: float) -> Figure:
 def recorded_on_one_side(before: Sequence[Run], after: Sequence[Run], unit: Unit) -> float:
     """How long it took to record what one side has more of in its stages: a share of its time per unit."""
     return sum(_of_one_side(before, after, unit, what) for what in RECORDED)
+
+
+def unknown_on_one_side(before: Sequence[Run], after: Sequence[Run]) -> list[str]:
+    """Stages of both sides in which operators were recorded at a cost that only one side knows."""
+    known = [{stage.path[-1]: True for run in side for stage in _stages(run)} for side in (before, after)]
+    for side, names in zip((before, after), known, strict=True):
+        for stage in (stage for run in side for stage in _stages(run)):
+            names[stage.path[-1]] &= stage.HasField("operators")
+    first, second = known
+    return [name for name in first if name in second and first[name] != second[name]]
 
 
 def _of_one_side(before: Sequence[Run], after: Sequence[Run], unit: Unit, what: What) -> float:

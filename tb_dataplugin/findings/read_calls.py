@@ -63,10 +63,12 @@ def _for_loader(results: Results) -> Iterator[StageCalls]:
             exceptions=_exceptions(exceptions.get(row.path)),
         )
         weight = results.stage_weights.get(row.path)
-        if weight is not None and weight.share >= WORTH_A_WORD:
+        if weight is not None and weight.unknown:
+            calls = replace(calls, unknown=weight.unknown)
+        elif weight is not None and weight.share >= WORTH_A_WORD:
             operators, spans = weight.named
-            unprobed = weight.operators is None
-            calls = replace(calls, profiler_share=weight.share, operators=operators, spans=spans, is_unprobed=unprobed)
+            unprobed, least = weight.operators is None, weight.least_share
+            calls = replace(calls, profiler_share=least, operators=operators, spans=spans, is_unprobed=unprobed)
         yield calls
 
 

@@ -17,7 +17,6 @@ from tb_dataplugin.analyses.items import Item, item_of
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.lone_work import LoneWork, find_lone_work
 from tb_dataplugin.analyses.other_programs import OtherPrograms, find_other_programs
-from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import RecorderLoad, find_recorder_load
 from tb_dataplugin.analyses.results import Results
@@ -201,7 +200,7 @@ def _of_lines(results: Results) -> _OfLines:
 def _of_profiler(results: Results) -> _OfProfiler:
     weight = results.profiler_weight
     return {
-        "profiler_us": 0.0 if weight is None or weight.ratio < NOTICED else weight.profiler_us,
+        "profiler_us": 0.0 if weight is None or not weight.is_noticed else weight.most_profiler_us,
         "slows_launches": bool(results.devices) and (weight is None or not weight.before),
     }
 

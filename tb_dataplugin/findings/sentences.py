@@ -29,7 +29,7 @@ from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
 from tb_dataplugin.findings.read_calls import begun_before
-from tb_dataplugin.findings.recorded_texts import NOT_PROBED, recorded_text
+from tb_dataplugin.findings.recorded_texts import NOT_PROBED, recorded_text, unknown_text
 from tb_dataplugin.findings.recording import RecordingCost, recording_cost
 from tb_dataplugin.findings.rhythm import rhythm_sentence
 from tb_dataplugin.findings.rivals import Overlap
@@ -343,20 +343,25 @@ def _limits(results: Results) -> Iterator[tuple[Path, str]]:
 def _stage_profiler(results: Results) -> Iterator[tuple[Path, str]]:
     for row in results.stages:
         weight = results.stage_weights.get(row.path)
-        if weight is not None and weight.share >= WORTH_A_WORD:
+        if weight is not None and weight.unknown:
+            text = unknown_text(weight.unknown / row.count, " per call")
+            yield row.path, f"{text[0].upper()}{text[1:]}."
+        elif weight is not None and weight.share >= WORTH_A_WORD:
             yield row.path, _recorded(weight, row.count)
 
 
 def _recorded(weight: StageWeight, calls: int) -> str:
     operators, spans = weight.named
-    what, part = recorded_text(operators / calls, spans / calls), percent(weight.share)
+    what, part = recorded_text(operators / calls, spans / calls), f"about {percent(weight.share)}"
+    least, most = percent(weight.least_share), percent(weight.most_share)
     if spans:
         more = "" if weight.operators is not None else f" {NOT_PROBED[0].upper()}{NOT_PROBED[1:]}."
+        part = f"{part} ({least} to {most})" if operators and least != most else percent(weight.share)
         found = f"{part} of its self time, by estimate, is recording {what} per call: runs without it do not have that."
         return f"{found}{more}"
     return (
-        f"{what} per call that torch's profiler recorded here are about {part} of its self time: runs without it do "
-        "not have that, nor do DataLoader workers."
+        f"{what} per call that torch's profiler recorded here are {part} of its self time ({least} to {most}, "
+        "estimated): runs without it do not have that, nor do DataLoader workers."
     )
 
 

@@ -108,10 +108,13 @@ class StageCalls:
     thread_wait_us: float = 0.0
     """Of `data_wait_us`, what calls in the training thread caused."""
     profiler_share: float = 0.0
-    """Of `self_us`, in which operators and spans were recorded; 0 where that is too little to matter."""
+    """Of `self_us`, what recording operators and spans took, at least, so that the rest is a bound; 0 where it is too
+    little to matter."""
     operators: int = 0
     spans: int = 0
     """What was recorded then, where that has a considerable part of it."""
+    unknown: int = 0
+    """Operators that may have taken most of it: nothing is taken off for them."""
     is_unprobed: bool = False
     """Torch's profiler recorded operators in them, and what one costs was not measured."""
     long_line: HotLine | None = None

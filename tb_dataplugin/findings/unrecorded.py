@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.foresight import WORTH_SAYING, Foresight
@@ -27,12 +26,14 @@ def find_unrecorded_wait(results: Results, foresight: Foresight) -> UnrecordedWa
     """
     weight = results.profiler_weight
     has_workers = results.settings is not None and bool(results.settings.num_workers)
-    if weight is None or weight.ratio < NOTICED or results.devices or not has_workers:
+    if weight is None or not weight.is_noticed or weight.is_unknown or results.devices or not has_workers:
         return None
     found = foresight.without_profiler(weight.ratio)
     if found is None or found.more_wait_ns < INPUT_BOUND * found.step_ns:
         return None
-    return UnrecordedWait(found.wait_ns / found.step_ns, found.more_wait_ns / 1e3, weight.added_us)
+    most = foresight.without_profiler(weight.most_ratio) or found
+    more_ns = max(most.more_wait_ns, found.more_wait_ns)  # said with "up to"
+    return UnrecordedWait(found.wait_ns / found.step_ns, more_ns / 1e3, weight.added_us.likely)
 
 
 def unrecorded_evidence(signals: Signals) -> Iterator[Evidence]:

@@ -1949,7 +1949,7 @@ class Stage(_message.Message):
     spans: _builtins.int
     """recorded: its calls, and those of stages right inside it"""
     profiler_us: _builtins.float
-    """part of self_us that recording operators and spans took, at least (estimated)"""
+    """part of self_us that recording operators and spans is likely to have taken"""
     spans_us: _builtins.float
     """part of profiler_us that is of spans"""
     profiler_text: _builtins.str

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import annotate
+from annotate.recording import operator_cost
 from annotate.recording.operator_cost import OperatorCost
 
 
@@ -70,3 +73,31 @@ def test_a_profiler_of_the_users_shows_none_of_it() -> None:
     assert "aten::add" in names
     assert "aten::item" not in names
     del numbers
+
+
+def test_a_cpu_that_is_slower_for_a_while_does_not_make_the_operators_dearer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one was said to cost doubled from capture to capture of one program."""
+
+    def cost(slower: int) -> float | None:
+        now = [0]
+        speed = [1]
+        looks = iter([(2_000, 5_000)] * 11 + [(2_000, 15_000)] * 11)  # of a sum, of 20 calls, ns
+
+        def clock() -> int:
+            taken = next(durations)
+            now[0] += taken
+            return now[0]
+
+        def ticks() -> Iterator[int]:
+            for sum_ns, calls_ns in looks:
+                yield from (0, speed[0] * sum_ns, 0, speed[0] * calls_ns)
+
+        durations = ticks()
+        monkeypatch.setattr(operator_cost, "thread_time_ns", clock)
+        found = OperatorCost()
+        found.begin()
+        speed[0] = slower
+        found.open()
+        return found.added_us
+
+    assert cost(1) == cost(2) == pytest.approx(0.25)

@@ -76,7 +76,7 @@ WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "capture.profiling:Profile._close_window",
             "capture.profiling:Profile.save",
             "recording.training_thread:cost_of_a_marker_us",
-            "recording.operator_cost:_cpu_us",
+            "recording.operator_cost:_probe",
             "trace.clock:Anchors.begin",
             "trace.clock:Anchors.end",
             "trace.clock:Anchors.clock",

@@ -773,7 +773,7 @@ export interface Stage {
   spans?:
     | number
     | undefined;
-  /** part of self_us that recording operators and spans took, at least (estimated) */
+  /** part of self_us that recording operators and spans is likely to have taken */
   profiler_us?:
     | number
     | undefined;

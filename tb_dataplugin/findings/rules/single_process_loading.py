@@ -21,6 +21,7 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.limiting import best_workers
 from tb_dataplugin.findings.made_again import REASON, made_again, rare_calls
+from tb_dataplugin.findings.recorded_part import recorded_wait
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -140,6 +141,7 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     facts = (*facts, *(busy.evidence if full else ()), *promise.why)
     if promise.without_gain:
         return _without_gain(signals, full, promise.without_gain, facts)
+    facts = (*facts, *recorded_wait(signals))
     may_cost_more, in_vain = _may_cost_more(signals, cost_us), promise.likely_us == 0
     how_severe = severity(signals, promise.us_per_step, otherwise_us=cost_us)
     if full.in_vain or in_vain or (may_cost_more and _is_little(signals, cost_us, SOME_SENT_US)):

@@ -113,3 +113,10 @@ def test_a_plain_capture_has_no_stages_that_came_or_went(turned: bool) -> None:
     assert {one.outcome for one in comparison.stages} == {"unknown"}
     assert {one.interval_text for one in comparison.stages} == {"not recorded"}
     assert not {"is new", "is gone"} & {fact.text.partition(":")[0][-6:] for fact in comparison.evidence}
+
+
+def test_a_cost_that_one_side_does_not_know_is_said() -> None:
+    """By a probe in a busy moment recording would be all of the stage: nothing is taken off."""
+    comparison = compare([loop(150, operator_us=50.0)], [worked()])
+    assert "to record the operators of collate::pad is not known on one side" in notes(comparison)
+    assert "not known" not in notes(compare([loop(150)], [worked()]))

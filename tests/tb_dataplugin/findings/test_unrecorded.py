@@ -48,6 +48,7 @@ def test_what_the_data_wait_would_be_stands_below_the_verdict() -> None:
 
 
 def test_gains_say_how_much_more_there_is_as_large_a_part_as_they_have_of_the_data_wait() -> None:
+    """Up to 6.2 of these 8 ms may be the profiler's, 4 are likely: it is a bound."""
     capture = capture_of(recorded(own=8000))
     more = {
         finding.gain_us_per_step: fact.value
@@ -58,7 +59,7 @@ def test_gains_say_how_much_more_there_is_as_large_a_part_as_they_have_of_the_da
     wait = capture.loader.wait_us / STEPS
     assert more
     for gain, value in more.items():
-        assert value == pytest.approx(4000 * min(1, gain / wait), rel=0.15)
+        assert value == pytest.approx(6200 * min(1, gain / wait), rel=0.15)
 
 
 def test_a_loader_that_is_in_time_only_while_it_is_recorded_is_not_acquitted() -> None:
