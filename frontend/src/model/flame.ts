@@ -26,6 +26,12 @@ export type Flame = readonly Frame[];
 /** What a tree is built from: depth first, by row. */
 export type FrameFacts = Omit<Frame, "index" | "parent" | "children" | "own" | "token">;
 
+/** With what calls it, the whole left out: what a row of a table says that is read alone. */
+export function pathOf(flame: Flame, frame: Frame): string {
+  const above = flame[frame.parent];
+  return above === undefined || above.parent < 0 ? frame.name : `${pathOf(flame, above)} › ${frame.name}`;
+}
+
 export type Order = "heavy" | "time";
 
 /** `token` colours the whole and what lies in no stage; inside a stage it is the stage's kind. "time": as rows come. */

@@ -113,11 +113,13 @@ function quoted(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-export function asMarkdown({ heads, rows }: TableText): string {
+/** `caption`: a line above it, which says what its rows are narrowed to. */
+export function asMarkdown({ heads, rows }: TableText, caption = ""): string {
   const numeric = heads.map((_, at) => rows.every((row) => isNumeric(row[at]?.text ?? "")));
   const line = (texts: readonly string[]): string => `| ${texts.map(escaped).join(" | ")} |\n`;
   const rule = `| ${numeric.map((is) => (is ? "---:" : "---")).join(" | ")} |\n`;
-  return [line(heads), rule, ...rows.map((row) => line(heads.map((_, at) => row[at]?.text ?? "")))].join("");
+  const lines = [line(heads), rule, ...rows.map((row) => line(heads.map((_, at) => row[at]?.text ?? "")))];
+  return `${caption === "" ? "" : `${escaped(caption)}\n\n`}${lines.join("")}`;
 }
 
 function isNumeric(text: string): boolean {

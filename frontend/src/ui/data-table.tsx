@@ -27,6 +27,8 @@ type Props = {
   readonly name: string;
   /** Whether it is what people come to the view for. */
   readonly main?: boolean;
+  /** What its rows are narrowed to; a copy of it stands alone. */
+  readonly only?: string;
   readonly class?: string;
   readonly testId?: string;
   /** Its rows, where only the first are drawn: copies have them all. */
@@ -34,19 +36,24 @@ type Props = {
   readonly children: ComponentChildren;
 };
 
-export function DataTable({ name, main = false, class: kind, testId, allRows, children }: Props) {
+export function DataTable({ name, main = false, only = "", class: kind, testId, allRows, children }: Props) {
   const table = useRef<HTMLTableElement>(null);
   const [sort, choose] = useTableSort(name);
   useLayoutEffect(() => nameCells(table.current));
   useCards(table);
   return (
     <Context.Provider value={{ table, sort, choose }}>
-      <TableMenu name={name} table={table} allRows={allRows} />
+      <TableMenu name={name} only={only} table={table} allRows={allRows} />
       <table ref={table} class={kind} data-testid={testId} data-sorted={sort?.column} data-main={main || undefined}>
         {children}
       </table>
     </Context.Provider>
   );
+}
+
+/** The rows that a search leaves. */
+export function onlyWith(search: string): string {
+  return search.trim() === "" ? "" : `only with "${search.trim()}"`;
 }
 
 /** Tells the style sheet the names of the columns; words for readers alone, and marks of order, are none. */
@@ -59,10 +66,12 @@ function nameCells(table: HTMLTableElement | null): void {
   }
 }
 
-type MenuProps = Pick<Props, "name" | "allRows"> & Pick<Shared, "table">;
+type MenuProps = Pick<Props, "name" | "allRows"> & Pick<Shared, "table"> & { readonly only: string };
 
-function TableMenu({ name, table, allRows }: MenuProps) {
+function TableMenu({ name, only, table, allRows }: MenuProps) {
   const of = useContext(PictureOf);
+  const restricted = [of?.steps ?? "", only].filter(Boolean);
+  const caption = restricted.length === 0 ? "" : `${[name, ...restricted].join(", ")}:`;
   const read = (unshown: boolean): TableText => {
     const drawn = table.current ?? document.createElement("table");
     const from = (whole: HTMLTableElement): TableText => readTable(drawn, whole, unshown);
@@ -75,12 +84,12 @@ function TableMenu({ name, table, allRows }: MenuProps) {
       of={name}
       testId="table-menu"
       items={[
-        { label: "Copy as Markdown", run: () => copyInWords(asMarkdown(read(false))) },
+        { label: "Copy as Markdown", run: () => copyInWords(asMarkdown(read(false), caption)) },
         { label: "Copy as CSV", run: () => copyInWords(csv()) },
         {
           label: "Save as CSV",
           run: () => {
-            saveFile(fileName(name, "csv", of), csv(), "text/csv");
+            saveFile(fileName(name, "csv", of, only), csv(), "text/csv");
             return savedWords("copy as CSV");
           },
         },

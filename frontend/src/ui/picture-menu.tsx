@@ -5,8 +5,22 @@ import { Menu } from "./menu";
 import { asPng, figureAsSvg } from "./picture";
 import { fileName, savedWords, saveFile, saving } from "./save";
 
-/** What the figures and tables of a view are of, which a saved one says; null: each by its own name. */
-export const PictureOf = createContext<string | null>(null);
+/** What the figures and tables of a view are of. */
+export type Subject = {
+  /** Begins the name of a file. */
+  readonly name: string;
+  /** "steps 3 to 7": the only ones; "" for all. */
+  readonly steps: string;
+  /** All that a picture says of it. */
+  readonly words: string;
+};
+
+export function allOf(name: string): Subject {
+  return { name, steps: "", words: name };
+}
+
+/** Which saved ones say; null: each by its own name. */
+export const PictureOf = createContext<Subject | null>(null);
 
 /** Saves the figure that it stands in. */
 export function PictureMenu({ name }: { name: string }) {
@@ -15,7 +29,7 @@ export function PictureMenu({ name }: { name: string }) {
   const svg = (): string => {
     const figure = ref.current?.closest<HTMLElement>("figure, section");
     const hasTitle = figure?.querySelector("h1, h2, h3") !== null;
-    return figureAsSvg(figure ?? document.body, hasTitle ? "" : name, of ?? name);
+    return figureAsSvg(figure ?? document.body, hasTitle ? "" : name, of?.words ?? name);
   };
   const save = (content: string | Blob, suffix: "png" | "svg"): string => {
     saveFile(fileName(name, suffix, of), content, suffix === "png" ? "image/png" : "image/svg+xml");

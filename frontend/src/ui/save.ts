@@ -1,5 +1,7 @@
 // Handing a file to the user.
 
+import type { Subject } from "./picture-menu";
+
 export type Saving = "allowed" | "forbidden" | "unknown";
 
 export function saveFile(name: string, content: string | Blob, type: string): void {
@@ -44,10 +46,9 @@ export function savedWords(copying: string): string {
     : `If nothing was saved, this frame forbids it: ${copying}`;
 }
 
-/** "images-after-steps.csv": `of` says of what, as `PictureOf` does, its name first. */
-export function fileName(name: string, suffix: string, of: string | null = null): string {
-  const [whose = ""] = of?.split(" · ") ?? [];
-  const plain = `${whose} ${name}`
+/** "images-after-steps-3-to-7.csv"; `only`: what its rows are narrowed to. */
+export function fileName(name: string, suffix: string, of: Subject | null = null, only = ""): string {
+  const plain = `${of?.name ?? ""} ${name} ${of?.steps ?? ""} ${only}`
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "");

@@ -40,7 +40,8 @@ function headsOf(table: HTMLTableElement, body: readonly Row[]): string[] {
 
 function cellOf(cell: HTMLTableCellElement | undefined): Cell {
   const { valueUs, valueBytes, value, values, unit } = cell?.dataset ?? {};
-  const text = wordsOf(cell, true);
+  // On screen it may be understood from where it stands.
+  const text = cell?.dataset.copied ?? wordsOf(cell, true);
   const ends = endsOf(cell);
   if (ends !== undefined) return { text, ends };
   if (values !== undefined) return { text, exactText: values };

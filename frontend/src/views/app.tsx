@@ -38,7 +38,7 @@ import { CaptureList } from "../ui/capture-list";
 import { CopyLink } from "../ui/copy-link";
 import { Explanations } from "../ui/explained";
 import { Help } from "../ui/help";
-import { PictureOf } from "../ui/picture-menu";
+import { PictureOf, type Subject } from "../ui/picture-menu";
 import { skipToTable, watchSectionKeys } from "../ui/sections";
 import { type StageWay, StageWays, stageWay } from "../ui/stage-ref";
 import { Boundary, EmptyState, ErrorState, LoadingState } from "../ui/states";
@@ -226,7 +226,7 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
     );
   if (state?.kind !== "ready") return <Waiting item={item} queued={(state?.state ?? item.state) === "queued"} />;
   return (
-    <PictureOf.Provider value={pictureWords(state.capture, fullName(item))}>
+    <PictureOf.Provider value={subjectOf(state.capture, fullName(item))}>
       {/* Compare is of other captures as well; on paper all views are there. */}
       {(view.value !== "compare" || printing.value) && <CaptureHead capture={state.capture} name={fullName(item)} />}
       <Selection capture={state.capture} view={view.value} live={source().live} />
@@ -253,10 +253,11 @@ function waysIn({ stages }: Capture): StageWay | null {
 }
 
 /** "exp1 / vm_7 · 6 steps · 1.05 s". */
-function pictureWords({ steps, window_us: us, selection }: Capture, name: string): string {
-  const chosen = selection === undefined || chosenSteps.value === null ? [] : [writtenInWords(chosenSteps.value)];
-  const count = steps === undefined || chosen.length > 0 ? [] : [plural(steps.count, "step")];
-  return [name, ...chosen, ...count, ...(us === undefined ? [] : [formatDuration(us)])].join(" · ");
+function subjectOf({ steps: all, window_us: us, selection }: Capture, name: string): Subject {
+  const steps = selection === undefined || chosenSteps.value === null ? "" : writtenInWords(chosenSteps.value);
+  const count = all === undefined ? "" : plural(all.count, "step");
+  const words = [name, steps || count, us === undefined ? "" : formatDuration(us)].filter(Boolean).join(" · ");
+  return { name, steps, words };
 }
 
 function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {

@@ -4,7 +4,8 @@ import { act } from "preact/test-utils";
 import { afterEach, expect, it, vi } from "vitest";
 import { CaptureRows } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
-import { captureRows, whatIfChanges, whatIfs } from "../../src/state/atoms";
+import { captureRows, causeFilter, chosenSteps, whatIfChanges, whatIfs } from "../../src/state/atoms";
+import { fileName } from "../../src/ui/save";
 import { device, gap, stage } from "../build";
 import { all, csvOf, find, markdownOf, open, plain } from "../page";
 
@@ -48,6 +49,18 @@ it("copies the stage of a gap and that stage's share in columns of their own", a
   expect(lines[0]).toMatch(/,Data wait for,Step,Main cause alone \(µs\),That stage's share of data wait \(%\)$/);
   expect(lines[1]).toBe("60,40,data wait,100,decode::PIL.Image,3,30,40");
   expect(lines[2]).toBe("10,3,launch,7.5,,,,");
+});
+
+it("says above a Markdown copy what its rows are narrowed to", async () => {
+  const gaps = [STAGED, gap({ start_us: 10, duration_us: 3, cause: "launch" })];
+  causeFilter.value = "data_wait";
+  chosenSteps.value = "3..7";
+  const selection = { first: 3, last: 7 };
+  open({ devices: [device({ gaps })], selection }, "gaps");
+  expect((await markdownOf("Idle gaps")).slice(0, 2)).toEqual(["Idle gaps, steps 3 to 7, data wait:", ""]);
+  const subject = { name: "own/x", steps: "steps 3 to 7", words: "" };
+  expect(fileName("Idle gaps", "csv", subject, "data wait")).toBe("own-x-idle-gaps-steps-3-to-7-data-wait.csv");
+  causeFilter.value = null;
 });
 
 it("names doubts beside the capture in Markdown, which has no column for them", async () => {

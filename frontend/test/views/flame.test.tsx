@@ -242,6 +242,10 @@ it("has the same frames as a list", () => {
     details?.dispatchEvent(new Event("toggle"));
   });
   expect(find("frame-list").querySelectorAll("tbody tr")).toHaveLength(5);
+  const copied = [...find("frame-list").querySelectorAll<HTMLElement>("tbody th")].map((cell) => cell.dataset.copied);
+  expect(copied[2]).toBe(
+    `${copied[1]} › ${plain(find("frame-list").querySelectorAll("tbody th")[2]?.textContent).replace(/^level 3: /, "")}`,
+  );
   click(find("frame-list").querySelector<HTMLElement>('[data-head="self"] button'));
   const names = [...find("frame-list").querySelectorAll("tbody th")].map((cell) => plain(cell.textContent));
   expect(names.map((name) => name.replace(/^level \d+: /, "")).slice(0, 2)).toEqual(["dilate", "sample::D"]);

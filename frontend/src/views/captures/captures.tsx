@@ -6,6 +6,7 @@ import { courseOf, programsWithCourse, rowsShown, runsOfRows, runsWithCourse, su
 import { selectCapture } from "../../state/actions";
 import { captureRows, captureSearch, chosenRun, entry, rowsError } from "../../state/atoms";
 import { listingKey, loadRows } from "../../state/listing";
+import { onlyWith } from "../../ui/data-table";
 import { Prose } from "../../ui/prose";
 import { SearchField } from "../../ui/search-field";
 import { ErrorState, LoadingState } from "../../ui/states";
@@ -45,6 +46,7 @@ function Listed({ rows }: { rows: readonly CaptureRow[] }) {
   // A link may name a run that is gone.
   const run = names.find((name) => name === chosenRun.value) ?? null;
   const shown = rowsShown(rows, run, captureSearch.value);
+  const only = [run === null ? "" : runLabel(run), onlyWith(captureSearch.value)].filter(Boolean).join(", ");
   const trendRun = run ?? entry.value?.run ?? ".";
   const course = courseOf(rows, trendRun, entry.value?.id ?? null);
   return (
@@ -56,7 +58,7 @@ function Listed({ rows }: { rows: readonly CaptureRow[] }) {
           <RunChoice names={names} run={run} />
           <SearchField label="Search this table" text={captureSearch} shown={shown.length} all={rows.length} />
         </div>
-        <RowTable rows={shown} current={entry.value?.id ?? null} />
+        <RowTable rows={shown} current={entry.value?.id ?? null} only={only} />
       </section>
     </>
   );
@@ -98,13 +100,15 @@ function Offered({ all, end = "" }: { all: readonly Offer[]; end?: string }) {
     <>
       {all.slice(0, OFFERED).map(({ key, label, show }, at) => (
         <Fragment key={key}>
-          {at > 0 && ", "}
-          <button type="button" class="link" onClick={show}>
-            {label}
-          </button>
+          {at > 0 && " "}
+          <span class="nowrap">
+            <button type="button" class="link" onClick={show}>
+              {label}
+            </button>
+            {at < Math.min(all.length, OFFERED) - 1 ? "," : end}
+          </span>
         </Fragment>
       ))}
-      {all.length > 0 && end}
     </>
   );
 }

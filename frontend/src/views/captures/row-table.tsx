@@ -39,7 +39,14 @@ const FIRST_ROWS = 50;
 /** Of so many rows the sentences are whole; of more they are cut, so that the table can be looked over. */
 const FEW_ROWS = 10;
 
-export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]; current: string | null }) {
+type TableProps = {
+  readonly rows: readonly CaptureRow[];
+  readonly current: string | null;
+  /** What they are narrowed to; "" where these are all. */
+  readonly only: string;
+};
+
+export function RowTable({ rows: given, current, only }: TableProps) {
   const { rows, head, isChosen } = useSort("All captures", given, COLUMNS, orderOf(given));
   const order = orderWords(given);
   const [most, setMost] = useState(FIRST_ROWS);
@@ -58,7 +65,7 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
         </p>
       )}
       <div class="scroll-x">
-        <DataTable name="All captures" class={kind} testId="row-table" main allRows={() => rows.map(line)}>
+        <DataTable name="All captures" only={only} class={kind} testId="row-table" main allRows={() => rows.map(line)}>
           <thead>
             <tr>
               <SortHeader
@@ -130,7 +137,7 @@ function Row({ row, unit, hasRanks, current }: RowProps) {
       {hasRanks && <td class="num row-rank">{row.rank ?? <Unknown reason="It is of no rank." />}</td>}
       <td
         class="muted nowrap row-when"
-        data-text={when === null ? undefined : isoTime(when.unixMs)}
+        data-values={when === null ? undefined : isoTime(when.unixMs)}
         title={when === null ? undefined : when.title}>
         {when === null ? <Unknown reason="The page does not know when." /> : when.words}
       </td>

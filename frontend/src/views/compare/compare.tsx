@@ -16,7 +16,7 @@ import {
   sides,
 } from "../../state/comparing";
 import { Code } from "../../ui/code";
-import { PictureOf } from "../../ui/picture-menu";
+import { allOf, PictureOf } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { FlameDifference } from "../flame/flame-difference";
@@ -271,7 +271,7 @@ function Numbers({ comparison }: { comparison: Comparison }) {
   const { unit } = comparison;
   const names = [before.value, after.value].map((side) => side?.label ?? "?");
   return (
-    <PictureOf.Provider value={names.join(" → ")}>
+    <PictureOf.Provider value={allOf(names.join(" → "))}>
       <CompareNumbers comparison={comparison} />
       <PartTable parts={ofThread(comparison)} title={`Training thread, per ${unit}`} />
       <PartTable

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { Comparison, FlameChange } from "../../contract/report";
-import { type Flame, type Frame, frameKey, frameOfKey } from "../../model/flame";
+import { type Flame, type Frame, frameKey, frameOfKey, pathOf } from "../../model/flame";
 import { flameOfChange, type Sides, sidesOf, toneOf } from "../../model/flame-change";
 import { chooseTimeUnit, formatChange, formatDuration, plural } from "../../model/format";
 import { flameScope, flameZoom } from "../../state/atoms";
@@ -171,7 +171,7 @@ function DifferenceList({ change, flame }: { change: FlameChange; flame: Flame }
                 const sides = sidesOf(change, frame);
                 return (
                   <tr key={frame.index}>
-                    <th scope="row">
+                    <th scope="row" data-copied={pathOf(flame, frame)}>
                       <span class="stage-cell" style={{ "--depth": String(Math.min(frame.depth, 24)) }}>
                         {frame.name}
                       </span>

@@ -1,4 +1,4 @@
-import type { Flame } from "../../model/flame";
+import { type Flame, pathOf } from "../../model/flame";
 import { chooseTimeUnit, formatCount, plural } from "../../model/format";
 import { share } from "../../model/shares";
 import { flameListed } from "../../state/atoms";
@@ -19,12 +19,13 @@ export function FrameList({ flame, samples, of }: Props) {
         flameListed.value = event.currentTarget.open;
       }}>
       <summary>The same as a list ({plural(frames.length, "frame")})</summary>
-      {isOpen && <Table frames={frames} samples={samples} of={of} wholeUs={flame[0]?.value ?? 0} />}
+      {isOpen && <Table flame={flame} frames={frames} samples={samples} of={of} wholeUs={flame[0]?.value ?? 0} />}
     </details>
   );
 }
 
 type TableProps = {
+  readonly flame: Flame;
   readonly frames: Flame;
   readonly samples: (index: number) => number;
   /** "of data wait" */
@@ -32,7 +33,7 @@ type TableProps = {
   readonly wholeUs: number;
 };
 
-function Table({ frames, samples, of, wholeUs }: TableProps) {
+function Table({ flame, frames, samples, of, wholeUs }: TableProps) {
   const unit = chooseTimeUnit(frames.map(({ value }) => value));
   return (
     <div class="scroll-x">
@@ -51,7 +52,7 @@ function Table({ frames, samples, of, wholeUs }: TableProps) {
           <Rows>
             {frames.map((frame) => (
               <tr key={frame.index}>
-                <th scope="row">
+                <th scope="row" data-copied={pathOf(flame, frame)}>
                   <span class="stage-cell" style={{ "--depth": String(Math.min(frame.depth, 24)) }}>
                     <span class="offscreen">level {frame.depth + 1}: </span>
                     {frame.name}

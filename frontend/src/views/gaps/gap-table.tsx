@@ -68,6 +68,7 @@ export function GapTable({ device, cause, chosen }: Props) {
       <div class="scroll-x">
         <DataTable
           name="Idle gaps"
+          only={cause === null ? "" : causeLabel(cause)}
           class={withStage ? "gaps" : "gaps unstaged"}
           testId="gap-table"
           main

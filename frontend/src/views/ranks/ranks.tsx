@@ -6,7 +6,7 @@ import { shareWords } from "../../model/shares";
 import { chosenRun, entry, ranksError, ranksList, runs } from "../../state/atoms";
 import { loadRanks } from "../../state/run-views";
 import { asShare, BigNumber, NumberRow } from "../../ui/numbers";
-import { PictureOf } from "../../ui/picture-menu";
+import { allOf, PictureOf } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { OfAnother, OthersOnly } from "../shared/of-another";
@@ -45,7 +45,7 @@ export function RanksView() {
         <>
           <Choice all={answer.ranks} ranks={ranks} />
           <OfAnother runs={answer.ranks} shown={ranks.run} lacks={LACKS} own={own} />
-          <PictureOf.Provider value={`Ranks of ${nameOf(ranks)}`}>
+          <PictureOf.Provider value={allOf(`Ranks of ${nameOf(ranks)}`)}>
             <Shown ranks={ranks} />
           </PictureOf.Provider>
         </>

@@ -9,7 +9,7 @@ import { loadWholeRuns } from "../../state/run-views";
 import { FilesCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { asDuration, BigNumber, Exact, NumberRow, Unknown } from "../../ui/numbers";
-import { PictureOf } from "../../ui/picture-menu";
+import { allOf, PictureOf } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
 import { OfAnother, OthersOnly } from "../shared/of-another";
@@ -48,7 +48,7 @@ export function WholeRunView() {
         <>
           <Choice all={answer.runs} run={run} />
           <OfAnother runs={answer.runs} shown={run.run} lacks={lacks} />
-          <PictureOf.Provider value={`Run ${runName(run)}`}>
+          <PictureOf.Provider value={allOf(`Run ${runName(run)}`)}>
             <Shown run={run} />
           </PictureOf.Provider>
         </>

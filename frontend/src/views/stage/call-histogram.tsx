@@ -1,7 +1,14 @@
 import { useSignal } from "@preact/signals";
 import type { StageDetail } from "../../contract/report";
-import { chooseTimeUnit, formatCount, formatDuration, inUnit, plural } from "../../model/format";
-import { type Bar, countTicks, durationTicks, histogramBars, percentilePx } from "../../model/histogram";
+import { chooseTimeUnit, formatCount, formatDuration, inUnit, plural, type TimeUnit } from "../../model/format";
+import {
+  type Bar,
+  countTicks,
+  type DurationTick,
+  durationTicks,
+  histogramBars,
+  percentilePx,
+} from "../../model/histogram";
 import { shareWords } from "../../model/shares";
 import { cssColor } from "../../theme/tokens";
 import { PictureMenu } from "../../ui/picture-menu";
@@ -68,11 +75,11 @@ export function CallHistogram({ detail, kind }: { detail: StageDetail; kind: str
           />
         ))}
         <g class="axis">
-          {durationTicks(histogram, plotPx).map(({ us, px }) => (
+          {labelled(durationTicks(histogram, plotPx), unit).map(({ us, px, words }) => (
             <g key={us}>
               <line class="tick" x1={LEFT_PX + px} x2={LEFT_PX + px} y1={base} y2={base + 4} />
               <text x={LEFT_PX + px} y={base + 15} text-anchor={px > plotPx - 24 ? "end" : "middle"}>
-                {inUnit(us, unit)} {unit}
+                {words}
               </text>
             </g>
           ))}
@@ -114,6 +121,12 @@ export function CallHistogram({ detail, kind }: { detail: StageDetail; kind: str
       )}
     </figure>
   );
+}
+
+/** Of durations that are nearly the same, each label once. */
+function labelled(ticks: readonly DurationTick[], unit: TimeUnit): Array<DurationTick & { readonly words: string }> {
+  const all = ticks.map((tick) => ({ ...tick, words: `${inUnit(tick.us, unit)} ${unit}` }));
+  return all.filter(({ words }, at) => words !== all[at - 1]?.words);
 }
 
 type MarkProps = {

@@ -204,7 +204,7 @@ function StageNumbers({ capture, rows, detail }: NumbersProps) {
   return (
     <NumberRow>
       <BigNumber
-        label="Data wait"
+        label="Data wait it caused"
         testId="number-stage-wait"
         {...asDuration(waitUs)}
         note={`${shareWords(waitUs ?? 0, capture.loader?.wait_us)} of the data wait`}

@@ -18,7 +18,7 @@ import {
 import { showStage } from "../../state/actions";
 import { stageSearch, stageSort, stagesFlat, stagesFolded } from "../../state/atoms";
 import { ShareCell, TimeCell } from "../../ui/cells";
-import { DataTable } from "../../ui/data-table";
+import { DataTable, onlyWith } from "../../ui/data-table";
 import { Explained } from "../../ui/explained";
 import { SearchField } from "../../ui/search-field";
 import { SortHeader } from "../../ui/sort-header";
@@ -76,7 +76,7 @@ export function StageTable({ capture }: { capture: Capture }) {
       )}
       {rows.length > 0 && (
         <div class="scroll-x stage-scroll">
-          <DataTable name="Stages" class={tableClass(known)} testId="stage-table" main>
+          <DataTable name="Stages" only={onlyWith(search.value)} class={tableClass(known)} testId="stage-table" main>
             <StageHead units={units} known={known} waitTitle={waitTitle(capture)} replay={capture.replay_name} />
             <tbody>
               {rows.map((row) => (
