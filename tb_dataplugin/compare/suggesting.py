@@ -34,7 +34,7 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """Ids of both sides; empty where none is known to be of the same program. `waiting`: some that would come first are
-    not analysed yet. `passed_over`: runs that would come first, were they not doubtful.
+    not analysed yet. `passed_over`: runs that would come first, were not all of their captures doubtful.
     """
 
     before: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ def suggest(
     numbered runs stand for these, else any: the newest older one, else the oldest newer one. Of those elsewhere another
     place comes before its own, another run before its own; of several processes the one of the same rank. Other ranks
     of its own run are not before or after it, nor is a rank before or after a process of its own, nor a file that is
-    cut off. A run with doubtful captures only where none of the next few is sound.
+    cut off. A doubtful capture only where its run has no other, and none of the next few runs has.
     Where both places have several captures, all of them are the sides: repeated runs show more.
 
     Args:
@@ -101,25 +101,25 @@ def _nearest(
     """None where there is none; the runs passed over for it; and whether some are not analysed yet."""
     ordered = sorted(candidates, key=lambda other: (other.place == own.place, other.run == own.run))  # nearest first
     runs = list(_alike(ordered, own, capture))
-    alike = next((run for run in runs if _is_sound(run)), runs[0] if runs else [])
-    same_rank = [other for other, report in alike if report.rank == capture.rank]
+    alike = next((run for run in runs if _is_sound(run, capture)), runs[0] if runs else [])
     waiting = any(other.state == "waiting" for other in candidates)
-    found = next(iter(same_rank), alike[0][0] if alike else None)
+    found = next((other for other, _ in sorted(_of_rank(alike, capture), key=lambda one: bool(one[1].doubts))), None)
     return found, tuple(run[0][0].run for run in runs[: runs.index(alike)] if run) if alike else (), waiting
 
 
-def _alike(
-    candidates: Iterable[Candidate], own: Candidate, capture: Capture
-) -> Iterator[list[tuple[Candidate, Capture]]]:
+_Read = tuple[Candidate, Capture]
+
+
+def _alike(candidates: Iterable[Candidate], own: Candidate, capture: Capture) -> Iterator[list[_Read]]:
     """The captures of the same program, run by run, up to the first run that is sound."""
-    found: list[tuple[Candidate, Capture]] = []
+    found: list[_Read] = []
     runs = 0
     ready = [other for other in candidates if other.state == "ready"]
     for other in ready[:MOST_READ]:
         if found and other.run != found[0][0].run:
             yield found
             runs += 1
-            if _is_sound(found) or runs == MOST_RUNS:
+            if _is_sound(found, capture) or runs == MOST_RUNS:
                 return
             found = []
         report = other.read()
@@ -136,6 +136,11 @@ def _is_of_several(capture: Capture) -> bool:
     return capture.world_size > 1
 
 
-def _is_sound(run: Sequence[tuple[Candidate, Capture]]) -> bool:
+def _of_rank(run: Sequence[_Read], capture: Capture) -> Sequence[_Read]:
+    """Those of the same rank, where there are any."""
+    return [one for one in run if one[1].rank == capture.rank] or run
+
+
+def _is_sound(run: Sequence[_Read], capture: Capture) -> bool:
     """Nothing is certain beside a capture that is doubtful."""
-    return not any(other.doubts for _, other in run)
+    return any(not other.doubts for _, other in _of_rank(run, capture))

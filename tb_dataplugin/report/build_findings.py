@@ -40,6 +40,7 @@ def finding_report(named: NamedFinding) -> pb.Finding:
         gain_step_share=gain.step_share,
         speedup=gain.speedup,
         gain_share_text=gain.of_step,
+        gain_of=gain.long_step,
         gain_us=gain.window_us,
         gain_window_share=gain.window_share,
         gain_text=gain.text,

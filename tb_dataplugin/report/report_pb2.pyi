@@ -3173,6 +3173,7 @@ class Finding(_message.Message):
     TITLE_STAGE_FIELD_NUMBER: _builtins.int
     GAIN_HIGH_US_PER_STEP_FIELD_NUMBER: _builtins.int
     GAIN_SHARE_TEXT_FIELD_NUMBER: _builtins.int
+    GAIN_OF_FIELD_NUMBER: _builtins.int
     OF_LOADER_FIELD_NUMBER: _builtins.int
     rule: _builtins.str
     """stable identifier of the rule"""
@@ -3208,6 +3209,8 @@ class Finding(_message.Message):
     """upper end of the bound's 95% interval; absent where none is known or it takes in the whole step"""
     gain_share_text: _builtins.str
     """"36.7% of a step of 131 ms, its part of an epoch's start included"; "" without gain_step_share"""
+    gain_of: _builtins.str
+    """"a step of 119 ms, ...": what the gain is a share of; "" where that is the mean step"""
     @_builtins.property
     def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]: ...
     @_builtins.property
@@ -3235,11 +3238,12 @@ class Finding(_message.Message):
         title_stage: _builtins.str = ...,
         gain_high_us_per_step: _builtins.float | None = ...,
         gain_share_text: _builtins.str = ...,
+        gain_of: _builtins.str = ...,
         of_loader: Global___LoaderSettings | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_step_share", b"gain_step_share", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "of_loader", b"of_loader", "speedup", b"speedup"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_share_text", b"gain_share_text", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "of_loader", b"of_loader", "rule", b"rule", "severity", b"severity", "speedup", b"speedup", "stage", b"stage", "title", b"title", "title_stage", b"title_stage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_of", b"gain_of", "gain_share_text", b"gain_share_text", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "of_loader", b"of_loader", "rule", b"rule", "severity", b"severity", "speedup", b"speedup", "stage", b"stage", "title", b"title", "title_stage", b"title_stage"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gain_high_us_per_step: _TypeAlias = _typing.Literal["gain_high_us_per_step"]  # noqa: Y015
     _WhichOneofArgType__gain_high_us_per_step: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step"]  # noqa: Y015

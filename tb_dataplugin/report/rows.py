@@ -57,7 +57,7 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         gain_text=UNKNOWN if leading.gain_text == UNKNOWN_IN_REPLAY else leading.gain_text,
         gain_us_per_step=leading.gain_us_per_step if leading.HasField("gain_us_per_step") else None,
         gain_step_share=leading.gain_step_share if leading.HasField("gain_step_share") else None,
-        gains_of=capture.steps.gains_of if capture.steps.gains_of in leading.gain_text else "",
+        gains_of=leading.gain_of,
         loop_wait=loop_wait(capture),
         doubtful=bool(capture.doubts),
         doubt_text=doubt_words(capture),

@@ -1288,6 +1288,8 @@ export interface Finding {
     | undefined;
   /** "36.7% of a step of 131 ms, its part of an epoch's start included"; "" without gain_step_share */
   gain_share_text: string;
+  /** "a step of 119 ms, ...": what the gain is a share of; "" where that is the mean step */
+  gain_of: string;
   /** as now, of the DataLoader that `code` is for, one of Loader.other_settings; absent: the */
   of_loader: LoaderSettings | undefined;
 }
@@ -4447,6 +4449,11 @@ export const Finding: MessageFns<Finding> = {
         ? globalThis.String(object.gainShareText)
         : isSet(object.gain_share_text)
         ? globalThis.String(object.gain_share_text)
+        : "",
+      gain_of: isSet(object.gainOf)
+        ? globalThis.String(object.gainOf)
+        : isSet(object.gain_of)
+        ? globalThis.String(object.gain_of)
         : "",
       of_loader: isSet(object.ofLoader)
         ? LoaderSettings.fromJSON(object.ofLoader)

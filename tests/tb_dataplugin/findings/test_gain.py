@@ -11,6 +11,7 @@ from tb_dataplugin.findings.at_starts import AT_STARTS
 from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.report.report_pb2 import Capture, Finding
+from tb_dataplugin.report.rows import row_of
 from tests.tb_dataplugin.findings.cases import capture_of, input_bound, signals_of
 from tests.trace_builder import TraceBuilder
 
@@ -171,6 +172,7 @@ def test_what_shortens_a_start_by_chance_is_a_share_of_a_step_with_its_part_of_t
     assert shares.pop("slow_first_batch").endswith(" of a step of 1.04 ms, its part of an epoch's start included")
     assert shares and all(text.endswith(" of a step of 960 µs, without the epoch's start") for text in shares.values())
     assert capture.steps.gains_of == "", "there is not one"
+    assert row_of(capture).gains_of == capture.findings[0].gain_of != ""
 
 
 def test_a_step_that_gains_are_shares_of_is_named_only_where_it_is_not_the_mean_step(signals: Signals) -> None:

@@ -118,6 +118,15 @@ def test_a_run_that_is_not_doubtful_comes_before_a_nearer_one_that_is(host: Host
     assert host.get("suggestion?id=now/a") == (200, answer)
 
 
+def test_of_a_run_with_one_doubtful_capture_the_other_one_is_proposed(host: Host) -> None:
+    written(host, "now/a", MODEL, 0, steps=30)
+    written(host, "half/b", MODEL, 10)
+    written(host, "half/c", MODEL, 20, steps=30)
+    written(host, "older/d", MODEL, 30, steps=30)
+    host.work()
+    assert host.get("suggestion?id=now/a") == (200, {"before": ["half/c"], "after": ["now/a"]})
+
+
 def test_no_run_of_the_proposed_sides_is_said_to_be_passed_over(host: Host) -> None:
     """All captures of both versions are the sides, also the nearest one, which is doubtful."""
     for number, (name, steps) in enumerate((("after/r2", 30), ("after/r1", 30), ("before/r2", 1), ("before/r1", 30))):
