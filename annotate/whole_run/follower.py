@@ -20,7 +20,7 @@ from annotate.recording.takers import Takers
 from annotate.saying import tell
 from annotate.trace_format import LoaderMetadata
 from annotate.whole_run.iterating import RunEpoch, RunIterator
-from annotate.whole_run.series import Event, Iterated, Series
+from annotate.whole_run.series import Event, Here, Iterated, Series
 from annotate.workers import following
 from annotate.workers.batches import Iteration
 from annotate.workers.content import Place
@@ -37,6 +37,7 @@ class RunFollower:
     def __init__(self, happened: Callable[[Event], None], away: Callable[[], AbstractContextManager[None]]) -> None:
         """`away`: there is no thread of the recorder's meanwhile."""
         self.latest: Iterated | None = None
+        self.here = Here()
         self.thread: int | None = None
         """The one that iterated a loader last, as the system numbers it."""
         self.trouble: str | None = None
@@ -64,7 +65,7 @@ class RunFollower:
         next_calls.leave_next(self._leaves)
         next_calls.untime_classes()
         self.takers.end()
-        self.latest = None
+        self.latest, self.here = None, Here()
 
     def conclude(self) -> None:
         """No more batches come, of any loader."""
