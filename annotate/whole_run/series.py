@@ -134,6 +134,8 @@ class Series:
         self.batches = 0
         """Handed out so far."""
         self.drawn = 0
+        self.thread: int | None = None
+        """The one that iterated it last, as the system numbers it."""
         self.epochs = 0
         self.latest: ref[Iterated] | None = None
         """Its own iterator that was made last; that of persistent workers is there until the next one is."""

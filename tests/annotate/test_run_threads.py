@@ -9,11 +9,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 
 import pytest
+import torch
 from run_helpers import Loaders
+from torch.utils.data import DataLoader, TensorDataset
 
+import annotate
 from annotate.recording import switch
+from annotate.whole_run import current
 from annotate.whole_run.iterating import RunIterator
 from annotate.whole_run.series import Series
 
@@ -29,10 +34,11 @@ def elsewhere() -> Iterator[Elsewhere]:
 
 
 @pytest.fixture
-def loaders() -> tuple[Series, Series]:
+def loaders() -> Iterator[tuple[Series, Series]]:
     """Of the training, and of the evaluation."""
     owner = Loaders()
-    return Series(0, owner, 4, None), Series(1, owner, 4, None)
+    yield Series(0, owner, 4, None), Series(1, owner, 4, None)
+    owner.takers.end()
 
 
 def came(iterator: RunIterator, *moments: int) -> None:
@@ -122,6 +128,21 @@ def test_what_a_profiler_made_longer_for_two_threads_is_counted_once(
     own, other = train.take(), evaluation.take()
     assert (own.other_ns, other.other_ns) == (20 * MS, 20 * MS)
     assert own.profiled_ns + other.profiled_ns == 20 * MS
+
+
+def test_the_thread_whose_lock_is_looked_at_is_that_of_most_batches(tmp_path: Path) -> None:
+    annotate.watch(logdir=tmp_path, captures=0)
+    ours = current.current()
+    assert ours is not None
+    train, evaluation = (DataLoader(TensorDataset(torch.arange(rows)), batch_size=1) for rows in (9, 3))
+    batches = iter(train)
+    for _ in range(4):
+        next(batches)
+    thread = threading.Thread(target=list, args=(evaluation,))
+    thread.start()
+    thread.join()
+    assert ours.loaders.thread == threading.get_native_id()
+    annotate.off()
 
 
 def test_a_thread_that_is_gone_keeps_no_dataset(loaders: tuple[Series, Series]) -> None:
