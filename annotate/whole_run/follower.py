@@ -20,7 +20,7 @@ from annotate.recording.takers import Takers
 from annotate.saying import tell
 from annotate.trace_format import LoaderMetadata
 from annotate.whole_run.iterating import RunEpoch, RunIterator
-from annotate.whole_run.series import Event, Iterated, Series
+from annotate.whole_run.series import Event, Here, Iterated, Series
 from annotate.workers import following
 from annotate.workers.batches import Iteration
 from annotate.workers.content import Place
@@ -37,8 +37,7 @@ class RunFollower:
     def __init__(self, happened: Callable[[Event], None], away: Callable[[], AbstractContextManager[None]]) -> None:
         """`away`: there is no thread of the recorder's meanwhile."""
         self.latest: Iterated | None = None
-        self.thread: int | None = None
-        """The one that iterated a loader last, as the system numbers it."""
+        self.here = Here()
         self.trouble: str | None = None
         """Why nothing is recorded any more, until the user has been told."""
         self.all: Final[list[Series]] = []
@@ -50,6 +49,12 @@ class RunFollower:
         self._known: Final[weakref.WeakKeyDictionary[Any, Series]] = weakref.WeakKeyDictionary()
         self._epoch: RunEpoch | None = None
         """Of the iterator that is being made."""
+
+    @property
+    def thread(self) -> int | None:
+        """The one that iterated the loader of most batches last, as the system numbers it: another may evaluate."""
+        main = max(self.all, key=lambda series: series.batches, default=None)
+        return None if main is None else main.thread
 
     def tell_trouble(self) -> None:
         """In the program's own thread: say why the recording has stopped, if it has, and let go."""
@@ -64,7 +69,7 @@ class RunFollower:
         next_calls.leave_next(self._leaves)
         next_calls.untime_classes()
         self.takers.end()
-        self.latest = None
+        self.latest, self.here = None, Here()
 
     def conclude(self) -> None:
         """No more batches come, of any loader."""
@@ -138,8 +143,8 @@ class RunFollower:
 
     def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
         epoch, self._epoch = self._epoch, None
-        self.thread = get_native_id()
         series = self._series_of(loader)
+        series.thread = get_native_id()
         call = RunIterator(series, epoch, partial(measuring, loader.dataset), began)
         series.epochs += 1
         series.latest = weakref.ref(call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -14,7 +15,7 @@ from annotate.recording import boundaries, recording_time, sums, switch
 from annotate.recording.between import Noticed
 from annotate.saying import guard, report_error
 from annotate.whole_run.lying_ready import counter_of
-from annotate.whole_run.series import Series
+from annotate.whole_run.series import Iterated, Series
 from annotate.workers import following, sums_content
 from annotate.workers.batches import Batch, Iteration
 from annotate.workers.standing import StandingWorkers
@@ -31,6 +32,8 @@ _BETWEEN_NS: Final = 2_000_000_000
 """Without workers: from one measured batch to the next, whose hooks have to go in and out."""
 _ASKED: Final = 512
 """Times; more batches than that do not lie ready."""
+_SEVERAL: Final = -1
+"""In place of a thread: more than one takes the batches, as in a pool."""
 
 
 def is_recorded() -> bool:
@@ -158,6 +161,8 @@ class RunIterator:
         self._batches = 0
         self._previous = 0
         """When its last batch was handed out; 0: none was."""
+        self._thread = 0
+        """The one that takes its batches; 0: none has yet."""
         self.recorded_ns = 0
         """What recording had taken of the program until then."""
         self._turns = switch.turns
@@ -232,55 +237,78 @@ class RunIterator:
         series.batches += 1
         self._batches += 1
         size = series.batch_size if self.epoch is None else self.epoch.size_of_latest()
-        is_alone = owner.latest is self and self._is_undisturbed and owner.trouble is None
+        before = self._before()
+        is_alone = before is self and self._is_undisturbed and owner.trouble is None
         if is_alone and previous and series.is_calm(now - previous, wait):
+            if owner.latest is not self:
+                owner.latest = self
+                series.tally.beside_ns += now - previous
             self._previous, self.recorded_ns = now, recording_time.done_ns
             series.recent.append((now - previous, wait, size))
             if len(series.recent) >= _AT_ONCE or series.to_learn:
                 series.settle()
             return
         series.settle()
-        self._came_otherwise(begin, now, size)
+        self._came_otherwise(begin, now, size, before)
 
-    def _came_otherwise(self, begin: int, now: int, size: int) -> None:
+    def _before(self) -> Iterated | None:
+        """The iterator whose batch came to the calling thread before: other threads work beside it. Where several take
+        the batches of this one, none is the loop's own, and it is the one whose batch came last to any.
+        """
+        owner, thread = self.series.owner, get_ident()
+        latest = owner.latest
+        if thread == self._thread:
+            return latest if latest is self else owner.here.latest
+        if self._thread:
+            self._thread, owner.here.latest = _SEVERAL, self
+            return latest
+        self._thread, own = thread, owner.here.latest
+        is_next = latest is not None and latest.series is self.series and latest.is_left  # perhaps in a thread each
+        return latest if own is None or is_next else own
+
+    def _came_otherwise(self, begin: int, now: int, size: int, latest: Iterated | None) -> None:
+        """`latest`: of `_before`."""
         series, owner, batch = self.series, self.series.owner, self._batches - 1
         tally, previous = series.tally, self._previous
         tally.samples += size
         if owner.trouble is not None:
             owner.tell_trouble()
         is_undisturbed, self._turns = self._is_undisturbed, switch.turns
-        is_alone = owner.latest is self and is_undisturbed
-        latest, owner.latest = owner.latest, self
+        is_alone = latest is self and is_undisturbed
+        of_any, own, owner.latest, owner.here.latest = owner.latest, owner.here.latest, self, self
         began, recorded = (self._began, self._recorded_before), recording_time.done_ns
         until, known = began if latest is None else (latest.until, latest.recorded_ns)  # before this one moves it
+        beside = (0, 0) if of_any is None or of_any is own else (of_any.until, of_any.recorded_ns)
         self._previous, self.recorded_ns = now, recorded
-        if not batch and latest is not None and (latest.is_left or latest.series is series):
+        is_outside = beside[0] <= until  # of other threads' steps as well
+        if not batch and is_outside and latest is not None and (latest.is_left or latest.series is series):
             tally.add_between(self._began - until - (self._recorded_before - known))
         if not batch:
             tally.epochs += 1
+        since = (until, known) if batch else began
+        tally.beside_ns += now - since[0] if beside > since else 0
         if not batch and is_undisturbed:
             series.first_came(self._number, now - self._began)
         elif previous and is_alone:
             series.stepped(self._number, batch, now - previous, now - begin)
         else:
             tally.unused_steps += 1
-            since, known = (until, known) if batch else began
-            took = max(0, now - since - (recorded - known))
-            tally.other_ns += took
+            tally.other_ns += _took(now, recorded, since)
             if not is_undisturbed:
                 tally.profiled_samples += size
-                tally.profiled_ns += took
+                tally.profiled_ns += _took(now, recorded, since, beside)  # of all threads together
 
     def _came_none(self, asked: int, error: Exception) -> None:
         """It is at its end, where its last step ends as well; or something is wrong."""
         tally = self.series.tally
         if not isinstance(error, StopIteration):
             tally.raised += 1
-        elif self.series.owner.latest is self and not self._is_over:
-            recorded = recording_time.done_ns
-            took = max(0, asked - self.until - (recorded - self.recorded_ns))
-            tally.other_ns += took
-            tally.profiled_ns += 0 if self._is_undisturbed else took
+        elif self._before() is self and not self._is_over:
+            recorded, since, of_any = recording_time.done_ns, (self.until, self.recorded_ns), self.series.owner.latest
+            beside = since if of_any is None else (of_any.until, of_any.recorded_ns)
+            tally.other_ns += _took(asked, recorded, since)
+            tally.beside_ns += asked - self.until if beside > since else 0
+            tally.profiled_ns += 0 if self._is_undisturbed else _took(asked, recorded, since, beside)
             self._previous, self.recorded_ns, self._is_over = asked, recorded, True
             self._hooks = nullcontext  # with them the dataset: the program may be about to make another
 
@@ -317,3 +345,9 @@ class RunIterator:
             with guard(_LOST):
                 where = {"epoch": self._number, "batch": self._batches}
                 self.series.measured(sums.stages(), sums.samples(), sums.attempts(), **where)
+
+
+def _took(now: int, recorded: int, *since: tuple[int, int]) -> int:
+    """Nanoseconds without recording, from the latest of some moments, each with what recording had taken by then."""
+    began, known = max(since)
+    return max(0, now - began - (recorded - known))

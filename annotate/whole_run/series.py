@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
@@ -63,12 +64,21 @@ class Iterated(Protocol):
         """Nobody will have another batch of it."""
 
 
+class Here(threading.local):
+    """What the calling thread has taken; gone with the thread."""
+
+    def __init__(self) -> None:
+        self.latest: Iterated | None = None
+        """The iterator whose batch came to it last, of any loader."""
+
+
 class Owner(Protocol):
     """Of all loaders of a run."""
 
     latest: Iterated | None
-    """The iterator whose batch came last, of any loader."""
+    """The iterator whose batch came last, of any loader, to any thread."""
 
+    here: Here
     trouble: str | None
 
     @property
@@ -124,6 +134,8 @@ class Series:
         self.batches = 0
         """Handed out so far."""
         self.drawn = 0
+        self.thread: int | None = None
+        """The one that iterated it last, as the system numbers it."""
         self.epochs = 0
         self.latest: ref[Iterated] | None = None
         """Its own iterator that was made last; that of persistent workers is there until the next one is."""

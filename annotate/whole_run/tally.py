@@ -40,9 +40,13 @@ class Tally:
         self.steps = self.step_ns = self.wait_ns = self.longest_step_ns = self.longest_wait_ns = 0
         self.samples = 0
         self.unused_steps = 0
-        """Handed out while a profiler recorded, or after another loader's batches: their time says nothing."""
+        """Handed out while a profiler recorded, or after another loader's batches, to the same thread: their time says
+        nothing."""
         self.other_ns = 0
         """In those, and in the last step of each epoch, which no batch follows."""
+        self.beside_ns = 0
+        """In all steps, and waits for a first batch, during which another thread took a batch of another iterator: so
+        much of them, at most, is in the times of that one as well."""
         self.profiled_samples = self.profiled_ns = 0
         """In steps, and waits for a first batch, that a profiler or other work of ours made longer."""
         self.taken = Counts(0, 0, 0)
@@ -52,7 +56,8 @@ class Tally:
         self.made = 0
         """Loaders that were iterated for the first time: more than one where the program makes this one anew."""
         self.between = self.between_ns = self.longest_between_ns = 0
-        """Before its epochs: from where an epoch before, of any loader, was over to ``iter(loader)``."""
+        """Before its epochs: from where an epoch before, of any loader, was over to ``iter(loader)``; where no other
+        thread took batches meanwhile."""
         self.ready = 0
         """Times that the loop asked for a batch while one lay ready, summed over `asked` batches: on average, as many
         lie ready as the loop asks."""
@@ -146,7 +151,8 @@ class Tally:
         self.fold()
         numbers: Facts = {
             "steps": self.steps, "samples": self.samples, "unused_steps": self.unused_steps, "epochs": self.epochs,
-            "other_us": _us(self.other_ns), "profiled_samples": self.profiled_samples,
+            "other_us": _us(self.other_ns), "beside_us": _us(self.beside_ns),
+            "profiled_samples": self.profiled_samples,
             "profiled_us": _us(self.profiled_ns), "made": self.made, "between": self.between,
             "between_us": _us(self.between_ns), "longest_between_us": _us(self.longest_between_ns),
             "step_us": _us(self.step_ns), "wait_us": _us(self.wait_ns), "first_wait_us": _us(self.first_wait_ns),

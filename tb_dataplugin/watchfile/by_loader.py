@@ -33,7 +33,7 @@ class LoaderTotal:
     batches: int
     unknown: int
     """Of `batches`: those that nobody knows the data wait of, since a window was recorded or another loader's batches
-    lay between."""
+    lay between, of the same thread."""
     wait_us: float
     """For all others, first batches included."""
     first_wait_us: float

@@ -61,6 +61,10 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     """As in the file, which leaves out 0, and in that of an earlier version: see `timed_firsts`."""
     other_us: Amount = 0
     """In steps that are not timed; runs of earlier versions lack this and what follows."""
+    beside_us: Amount = 0
+    """In steps, and waits for a first batch, during which another thread took batches of another iterator: so much of
+    all loaders' times together, at most, is counted twice. Runs of earlier versions lack it: they left such steps
+    out."""
     profiled_samples: Count = 0
     profiled_us: Amount = 0
     """In steps, and waits for a first batch, that recording made longer; without `recording_us`. Runs of earlier

@@ -11,8 +11,9 @@ from tb_dataplugin.watchfile.lines import LoaderNumbers
 from tb_dataplugin.watchfile.loaders import main_numbers, num_workers
 from tb_dataplugin.watchfile.reading import Part, Run
 
-_UNTIMED: Final = 0.1
-"""Of the time outside of steps, in a run of an earlier version: what its untimed steps may have of it at most."""
+_UNCERTAIN: Final = 0.1
+"""Of the time outside of steps: by how much it may be off at most, for untimed steps in a run of an earlier version,
+and for steps that went on beside those of another thread."""
 _TOGETHER: Final = 1.05
 """Steps of several threads at a time add up to more than the run."""
 ANEW: Final = 3
@@ -91,7 +92,8 @@ def find_outside(run: Run) -> Outside | None:
         has_workers=any(num_workers(part) for part in run.parts),
         is_of_several=bool(by_loader(run)),
     )
-    return found if knows_all or _untimed_us(numbers) <= _UNTIMED * found.us else None
+    off_us = sum(each.beside_us for each in numbers) + (0.0 if knows_all else _untimed_us(numbers))
+    return found if off_us <= _UNCERTAIN * found.us or not off_us else None
 
 
 def recording_us(run: Run) -> float:

@@ -172,7 +172,8 @@ def _recording(summary: Summary) -> str:
 
 def untimed_text(summary: Summary) -> str:
     """In brackets, with a space before them; "" where all steps are timed."""
-    return f" (and {count(summary.untimed)} not timed: recorded, or shared with other work)" if summary.untimed else ""
+    why = "recorded, or with another DataLoader's batches between"
+    return f" (and {count(summary.untimed)} not timed: {why})" if summary.untimed else ""
 
 
 def _events(happenings: Sequence[Happening], *, with_times: bool = True) -> Iterator[str]:

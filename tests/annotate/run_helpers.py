@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from annotate.recording.takers import Takers
-from annotate.whole_run.series import Event, Iterated
+from annotate.whole_run.series import Event, Here, Iterated
 
 
 class Loaders:
@@ -17,6 +17,7 @@ class Loaders:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.takers = Takers()
+        self.here = Here()
 
     @property
     def happened(self) -> Callable[[Event], None]:

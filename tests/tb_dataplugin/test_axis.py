@@ -175,4 +175,4 @@ def test_steps_that_other_work_lay_in_are_said_to_be_left_out(tmp_path: Path) ->
     shared = interval(0)
     shared["loaders"][0]["unused_steps"] = 16
     (report,) = whole_runs_report([(run_of(write(tmp_path / "a.watch.jsonl", RUN, shared)), "exp1")]).runs
-    assert "in 10.0 s (and 16 not timed: recorded, or shared with other work): " in report.sentence
+    assert "in 10.0 s (and 16 not timed: recorded, or with another DataLoader's batches between): " in report.sentence

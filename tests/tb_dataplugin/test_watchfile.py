@@ -214,6 +214,19 @@ def test_a_run_of_an_earlier_version_says_what_is_outside_where_its_untimed_step
         assert summary(write(tmp_path / "b.watch.jsonl", RUN, earlier(0, step_us))).outside is None
 
 
+@pytest.mark.parametrize(("beside_us", "is_known"), [(1.4e6, True), (1.6e6, False)])
+def test_what_is_outside_of_the_steps_of_several_threads_at_a_time_is_not_said(
+    tmp_path: Path, beside_us: float, is_known: bool
+) -> None:
+    line = outer(0)
+    line["loaders"][0]["beside_us"] = beside_us
+    alone = summary(write(tmp_path / "a.watch.jsonl", RUN, outer(0), outer(1))).outside
+    assert alone is not None and alone.us == pytest.approx(15e6)
+    found = summary(write(tmp_path / "b.watch.jsonl", RUN, line, outer(1)))
+    assert found.outside == (alone if is_known else None)
+    assert ("outside of steps" in run_sentence(found)) is is_known
+
+
 def test_what_to_do_about_a_collector_with_much_of_the_run_is_said(tmp_path: Path) -> None:
     short = interval(1, gc_share=0.1)
     short["to"] = short["from"] + 2.5
