@@ -23,10 +23,8 @@ MORE: Final = (
 )
 CAN_WAIT: Final = ", blocked for {blocked} of the build time: more of them can wait at the same time"
 FREE: Final = ", and CPUs are free"
-NEEDED: Final = (
-    "of the {wait} of data wait{starts} {wanted} need {least} or more to build its batches, each as fast as now"
-)
-NO_STARTS: Final = " that is not for its workers to start and end,"
+NEEDED: Final = "of the {wait} of data wait{starts}, {wanted} leave {least} or more, as no batch is built faster"
+NO_STARTS: Final = " that is not for its workers to start and end"
 CODE: Final = "DataLoader(..., num_workers={})  # the other DataLoader"
 
 

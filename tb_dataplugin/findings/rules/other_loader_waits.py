@@ -81,7 +81,7 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
     return Finding(
         severity=severity(signals, None, otherwise_us=saving.us - (starting_us if _is_over(others) else 0.0)),
         title=f"{percent(part)} of the window is data wait for {who}{TO_START if starts else ''}",
-        advice=f"{advised.advice}{_of_that(signals, saving)}",
+        advice=f"{advised.advice}{'' if set(saving.why) & set(why) else _of_that(signals, saving)}",
         evidence=(
             share("other_wait", part, "window", f"waits for its batches: {duration(wait_us)}"),
             *((time("other_starts", starting_us, _of_starts(starting_us, wait_us)),) if starts else ()),

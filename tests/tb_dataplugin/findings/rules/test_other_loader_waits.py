@@ -254,8 +254,8 @@ def test_what_more_workers_save_is_a_gain_per_step_where_it_comes_more_than_once
     assert said.gain_us_per_step == pytest.approx(129_600 * (1 - needed) / 24, rel=0.01)
     assert "that saves at most 68.8 ms of data wait in this window" in said.advice
     assert (
-        "of the 130 ms of data wait that is not for its workers to start and end, 4 DataLoader workers need 61.1 "
-        "ms or more to build its batches, each as fast as now"
+        "of the 130 ms of data wait that is not for its workers to start and end, 4 DataLoader workers leave 61.1 "
+        "ms or more, as no batch is built faster"
     ) in [fact.text for fact in said.evidence]
     (once,) = found_by(with_passes(signals, 2 * 0.95, steps=(8,)))
     assert once.gain_us_per_step is None and "that saves at most 68.8 ms" in once.advice
