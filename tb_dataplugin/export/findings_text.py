@@ -13,7 +13,7 @@ from tb_dataplugin.words import GAIN_BOUND, as_sentence
 def finding_lines(capture: pb.Capture, style: Style) -> Iterator[str]:
     if not capture.findings:
         return
-    yield from heading("What to change   (by severity, then by what they save)", style)
+    yield from heading("What to change   (by severity, then by what they may save)", style)
     if capture.gains_sentence:
         yield from wrap(capture.gains_sentence, " ")
     for number, finding in enumerate(capture.findings, 1):

@@ -31,6 +31,8 @@ class Finding:
     title_stage: str = ""
     """The stage that the title is about, where `stage`, whose data wait would go, is another one."""
     gain_us_per_step: float | None = None
+    may_save_us_per_step: float | None = None
+    """Time that it is about, for its place among the others where its gain is not known."""
     code: str = ""
     confidence: Confidence = "measured"
     confidence_reason: str = ""

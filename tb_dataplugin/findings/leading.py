@@ -72,8 +72,9 @@ def most_waited_for(signals: Signals, rows: Iterable[StageCalls]) -> str:
 
 
 def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedFinding, ...]:
-    """By severity, which is what the list shows first; within one by what they save, the most first, then those of
-    which that is not known. Where a bound takes more CPUs for granted than there are, what is likely counts.
+    """By severity, which is what the list shows first; within one by what they save, or may save
+    (`Finding.may_save_us_per_step`), the most first, then those of which that is not known. Where a bound takes more
+    CPUs for granted than there are, what is likely counts.
 
     Of gains that read the same (several may end all of the data wait) that comes first whose stage caused more of it.
     """
@@ -82,7 +83,7 @@ def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedF
 
 def _place(named: NamedFinding, signals: Signals) -> tuple[int, bool, float, float, bool]:
     finding = named.finding
-    gain = finding.gain_us_per_step
+    gain = finding.may_save_us_per_step if finding.gain_us_per_step is None else finding.gain_us_per_step
     saved = float(f"{min(gain or 0.0, _likely_us(finding, signals)):.{DIGITS}g}")
     caused = _caused_us(named, signals)
     return _RANK[finding.severity], gain is None, -saved, -caused, finding.confidence == "possible"

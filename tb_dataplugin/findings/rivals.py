@@ -13,6 +13,7 @@ from tb_dataplugin.findings.epoch_length import recurring_us_per_step
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.leading import leading_own
+from tb_dataplugin.findings.recorded_part import recorded_wait_us
 from tb_dataplugin.findings.saving import OF_STEP, until_workers_limit
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_advice import PINNING
@@ -122,15 +123,21 @@ def _overlap(ranked: Iterable[tuple[int, NamedFinding]], whole: float | None, of
 
 def _of_wait(signals: Signals, wait_us: float) -> str:
     """More than the data wait itself can go where DataLoader workers give CPUs back to the step."""
-    return "data wait and CPU time of the step" if wait_us > SAME * (signals.wait_cost_us or 0.0) else "data wait"
+    return "data wait and CPU time of the step" if wait_us > SAME * _unrecorded_us(signals) else "data wait"
 
 
 def _wait_us(signals: Signals, claiming: Iterable[NamedFinding]) -> float:
-    """All data wait, and of the step itself what each gives back, which is no more than DataLoader workers take."""
+    """All data wait but for what recording has, and of the step itself what each gives back, which is no more than
+    DataLoader workers take.
+    """
     of_step_us = sum(_of_step_us(named) for named in claiming if named.gain.us_per_step)
     if signals.taken is not None:
         of_step_us = min(of_step_us, signals.taken.saved_us(1.0))
-    return (signals.wait_cost_us or 0.0) + of_step_us
+    return _unrecorded_us(signals) + of_step_us
+
+
+def _unrecorded_us(signals: Signals) -> float:
+    return (signals.wait_cost_us or 0.0) - recorded_wait_us(signals)
 
 
 def _outside_us(signals: Signals, rules: Sequence[str]) -> float:

@@ -312,11 +312,10 @@ class Signals:
     def per_step(self, time_us: float) -> float | None:
         return time_us / self.step_count if self.step_count else None
 
-    def promise(self, change: Change, most_us_per_step: float | None) -> Promise:
-        """What that change saves at most: `most_us_per_step`, as far as `whatif` agrees."""
-        if self.foresight is None:
-            return Promise(most_us_per_step)
-        return self.foresight.promise(change, most_us_per_step, self.per_step(self.wait_cost_us or 0.0) or 0.0)
+    def promise(self, change: Change, most_us_per_step: float | None, recorded_us: float = 0.0) -> Promise:
+        """At most: `most_us_per_step`, as far as `whatif` agrees. `recorded_us`: what recording has of the wait."""
+        most_us, left_us = most_us_per_step, self.per_step((self.wait_cost_us or 0.0) - recorded_us) or 0.0
+        return self.foresight.promise(change, most_us, left_us) if self.foresight else Promise(most_us)
 
     @property
     def slow_files(self) -> tuple[str, ...]:

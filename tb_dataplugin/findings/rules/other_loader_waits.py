@@ -1,10 +1,12 @@
 """Steps wait for another DataLoader than the loop's own, as an evaluation does, for a good part of the window.
 
-How often that comes in the long run a window does not show, so no gain is said of it.
+How often that comes in the long run a window does not show: a gain is said where it comes more than once, as often as
+there, and only of what more DataLoader workers for it save.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from tb_dataplugin.analyses.line_trees import FOR_ANOTHER_LOADER
@@ -13,9 +15,9 @@ from tb_dataplugin.findings.apart_sentence import TO_START, iterated_in, mostly_
 from tb_dataplugin.findings.apart_signals import OtherLoaderSignals
 from tb_dataplugin.findings.dividing import first_workers
 from tb_dataplugin.findings.elsewhere import saved_elsewhere
-from tb_dataplugin.findings.evidence import share, time
+from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.other_workers import more_for_other
+from tb_dataplugin.findings.other_workers import MoreForOther, more_for_other
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import Saving
 from tb_dataplugin.findings.severity import severity
@@ -74,42 +76,68 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
     who = f"another DataLoader{name_of(loader).removeprefix('the DataLoader')}, iterated in {iterated_in(steps)}"
     saving, starting_us = saved_elsewhere(signals, wait_us), sum(other.starting_us for other in others)
     starts = loader.num_workers != 0 and mostly_starting(others)
-    advice, code = _keep(signals, loader, others) if starts else _less(signals, loader, others)
+    advised = _keep(signals, loader, others) if starts else _less(signals, loader, others)
+    gain, why = _gain(signals, advised, len(steps))
     return Finding(
         severity=severity(signals, None, otherwise_us=saving.us - (starting_us if _is_over(others) else 0.0)),
         title=f"{percent(part)} of the window is data wait for {who}{TO_START if starts else ''}",
-        advice=f"{advice}{_of_that(signals, saving)}",
+        advice=f"{advised.advice}{'' if set(saving.why) & set(why) else _of_that(signals, saving)}",
         evidence=(
             share("other_wait", part, "window", f"waits for its batches: {duration(wait_us)}"),
             *((time("other_starts", starting_us, _of_starts(starting_us, wait_us)),) if starts else ()),
+            *why,
         ),
-        code=code,
+        gain_us_per_step=gain,
+        may_save_us_per_step=signals.per_step(min(saving.us, advised.about_us)),
+        code=advised.code,
         of_loader=loader,
         confidence="likely",
         confidence_reason="How often it is iterated in the long run the window does not show.",
     )
 
 
-def _less(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]) -> tuple[str, str]:
-    """Advice and code."""
-    made_of = _made_of(signals, others)
+@dataclass(frozen=True, slots=True)
+class _Advised:
+    """`about_us`: of the wait, what it is about. `more`: where that is more DataLoader workers."""
+
+    advice: str
+    code: str
+    about_us: float
+    more: MoreForOther | None = None
+
+
+def _gain(signals: Signals, advised: _Advised, steps: int) -> tuple[float | None, tuple[Evidence, ...]]:
+    """Per step, and why it is no more. What one step alone has is in the window by chance."""
+    if advised.more is None:
+        return None, ()
+    saving = saved_elsewhere(signals, advised.more.saved_us)
+    if steps < 2:
+        return None, advised.more.why
+    return signals.per_step(saving.us), (*advised.more.why, *saving.why)
+
+
+def _less(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]) -> _Advised:
+    made_of, wait_us = _made_of(signals, others), sum(other.wait_us for other in others)
     if loader.num_workers != 0:
-        more, code = more_for_other(signals, loader, others)
-        return f"{more}{_crowded(signals)}{OR_LESS if more else LESS}{made_of}", code
+        more = more_for_other(signals, loader, others)
+        first, code = (more.advice, more.code) if more else ("", "")
+        return _Advised(f"{first}{_crowded(signals)}{OR_LESS if more else LESS}{made_of}", code, wait_us, more)
     workers, why = first_workers(loader)
-    return f"{NO_WORKERS}{why}{NEW} {_crowded(signals)}{LESS}{made_of}", CODE.format(workers)
+    advice = f"{NO_WORKERS}{why}{NEW} {_crowded(signals)}{LESS}{made_of}"
+    return _Advised(advice, CODE.format(workers), wait_us)
 
 
-def _keep(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]) -> tuple[str, str]:
+def _keep(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]) -> _Advised:
     """The same of a loader whose waits are mostly the start of its workers."""
+    wait_us, starting_us = sum(one.wait_us for one in others), sum(one.starting_us for one in others)
     told = costly_passes(signals)
     if told is not None and settings_of(told.loader) == settings_of(loader):
-        return f"{SAID}{SELDOM}", ""
-    starting, built = sum(one.starting_us for one in others), sum(one.building.built_us for one in others)
-    alone = ALONE.format(built=duration(built)) if 0 < built < starting else ""
+        return _Advised(f"{SAID}{SELDOM}", "", wait_us - starting_us)
+    built_us = sum(one.building.built_us for one in others)
+    alone = ALONE.format(built=duration(built_us)) if 0 < built_us < starting_us else ""
     if loader.persistent_workers:
-        return f"{LIVING_ON}{alone}".rstrip(), ""
-    return f"{LIVE_ON}{alone}{SELDOM}", KEEP.format(loader.num_workers or "...")
+        return _Advised(f"{LIVING_ON}{alone}".rstrip(), "", wait_us - (starting_us if _is_over(others) else 0.0))
+    return _Advised(f"{LIVE_ON}{alone}{SELDOM}", KEEP.format(loader.num_workers or "..."), wait_us)
 
 
 def _is_over(others: list[OtherLoaderSignals]) -> bool:

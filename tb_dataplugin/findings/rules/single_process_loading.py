@@ -21,7 +21,7 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.limiting import best_workers
 from tb_dataplugin.findings.made_again import REASON, made_again, rare_calls
-from tb_dataplugin.findings.recorded_part import recorded_wait
+from tb_dataplugin.findings.recorded_part import recorded_of_wait, recorded_wait_us
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -135,13 +135,16 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     if signals.cpus and not full:
         workers, fewest = best_workers(signals, workers, _most_workers(signals))
         why = fewest or why
-    most = _most(signals, cost_us, workers if signals.cpus else None)
+    recorded_us = recorded_wait_us(signals, but=STAYS)
+    most = _most(signals, cost_us, workers if signals.cpus else None, recorded_us)
     change = Change(workers=workers)
-    promise = signals.promise(change, most)
+    promise = signals.promise(change, most, recorded_us)
     facts = (*facts, *(busy.evidence if full else ()), *promise.why)
     if promise.without_gain:
         return _without_gain(signals, full, promise.without_gain, facts)
-    facts = (*facts, *recorded_wait(signals))
+    is_less = promise.us_per_step is not None and promise.us_per_step >= (most or 0.0)
+    facts = (*facts, *recorded_of_wait(signals, recorded_us, is_in_bound=not is_less))
+    cost_us -= recorded_us
     may_cost_more, in_vain = _may_cost_more(signals, cost_us), promise.likely_us == 0
     how_severe = severity(signals, promise.us_per_step, otherwise_us=cost_us)
     if full.in_vain or in_vain or (may_cost_more and _is_little(signals, cost_us, SOME_SENT_US)):
@@ -334,11 +337,12 @@ def _what_stays(stays_us: float) -> tuple[Evidence, ...]:
     return (time("training_thread", stays_us, text),)
 
 
-def _most(signals: Signals, cost_us: float, workers: int | None) -> float | None:
+def _most(signals: Signals, cost_us: float, workers: int | None, recorded_us: float) -> float | None:
     """Per step, at most: `cost_us`, and no faster than that many workers build batches, which go on while the loop
-    waits for another DataLoader. None without steps.
+    waits for another DataLoader. Both without `recorded_us`: of the data wait, what recording has. None without steps.
     """
     if signals.wait_cost_us is None or signals.asked_wait_us is None:
         return None
-    fastest = max(0.0, signals.asked_wait_us / workers - built_ahead_us(signals.apart)) if workers else 0.0
-    return signals.per_step(max(0.0, min(cost_us, signals.own_window_us - fastest)))
+    building_us = max(0.0, signals.asked_wait_us - recorded_us)
+    fastest = max(0.0, building_us / workers - built_ahead_us(signals.apart)) if workers else 0.0
+    return signals.per_step(max(0.0, min(cost_us, signals.own_window_us - fastest) - recorded_us))

@@ -19,18 +19,20 @@ def capture(operators: int, operator_us: float | None = 1.0) -> Capture:
     return capture_of(padding(operators, operator_us))
 
 
-def padding(operators: int, operator_us: float | None = 1.0) -> TraceBuilder:
+def padding(operators: int, operator_us: float | None = 1.0, longer: float = 1.0) -> TraceBuilder:
     """Steps of 1 ms without workers: 0.3 ms for a sample, 0.4 ms of collate with so many operators, which cost 2 us
-    each (1.2 to 3.1) to record where the probe took 1 us.
+    each (1.2 to 3.1) to record where the probe took 1 us. All that `longer`.
     """
     overhead: dict[str, Any] = {} if operator_us is None else {"operator_us": operator_us}
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}], overhead=overhead)
     for number in range(STEPS):
-        begin = STEP * number
-        builder.step(begin, STEP).wait(begin, 700, "wait::DataLoader").stage("sample::Clicks", begin, 300)
-        builder.stage("collate::pad", begin + 300, COLLATE)
+        begin = longer * STEP * number
+        builder.step(begin, longer * STEP).wait(begin, longer * 700, "wait::DataLoader")
+        builder.stage("sample::Clicks", begin, longer * 300).stage(
+            "collate::pad", begin + longer * 300, longer * COLLATE
+        )
         for place in range(operators):
-            builder.operator(begin + 301 + 3 * place, 2, "aten::fill_")
+            builder.operator(begin + longer * (301 + 3 * place), longer * 2, "aten::fill_")
     return builder
 
 
@@ -95,10 +97,42 @@ def test_whole_steps_before_the_window_say_what_the_operators_of_stages_took() -
     assert collating(found).gain_us_per_step == pytest.approx(400 - 250)
 
 
-def test_advice_by_which_the_whole_wait_goes_says_what_of_it_is_recording() -> None:
-    """It stood before the better one, whose bound was without it."""
-    workers = next(one for one in capture(100).findings if "workers" in one.title)
+def slower(operators: int, operator_us: float = 100.0) -> Capture:
+    """Steps of 100 ms, which wait for 70: what workers need to send a batch is no limit."""
+    return capture_of(padding(operators, operator_us, longer=100.0))
+
+
+def starting_workers(capture: Capture) -> Finding:
+    return next(one for one in capture.findings if one.rule == "single_process_loading")
+
+
+def test_workers_save_no_more_of_the_wait_than_a_run_without_the_profiler_has() -> None:
+    """A stranger's 12.4 ms stood before the better advice, whose bound was without it; his runs waited for 8.1 ms."""
+    workers = starting_workers(slower(100))
+    assert workers.gain_us_per_step == pytest.approx(70_000 - 12_000)
+    text = (
+        "another 12.0 ms per step or more, by estimate, is torch's profiler, which recorded 100 operators per step in "
+    )
+    assert f"{text}the data wait: runs without it do not have that" in evidence_of(workers)
+    few = starting_workers(slower(1))
+    assert few.gain_us_per_step == pytest.approx(70_000) and not any("recorded" in text for text in evidence_of(few))
+
+
+def test_where_something_else_limits_what_workers_save_recording_is_said_to_be_part_of_the_wait() -> None:
+    workers = starting_workers(capture(100))
+    assert workers.gain_us_per_step < 700 - 120
     assert any("of the data wait 120 µs per step or more" in text for text in evidence_of(workers))
+
+
+def test_what_workers_and_a_faster_stage_save_together_has_no_recording_either() -> None:
+    assert "together at most 58.0 ms per step" in slower(100).gains_sentence
+    assert "together at most 70.0 ms per step" in slower(1).gains_sentence
+
+
+def test_where_recording_may_have_most_of_a_stage_nothing_is_taken_off_what_workers_save() -> None:
+    workers = starting_workers(slower(100, operator_us=2_000.0))
+    assert workers.gain_us_per_step == pytest.approx(70_000)
+    assert any("how much of this is recording" in text and "is not known" in text for text in evidence_of(workers))
 
 
 def test_what_an_operator_costs_may_be_unknown() -> None:

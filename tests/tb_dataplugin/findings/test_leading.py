@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,13 @@ def test_the_most_severe_comes_first_then_the_largest_gain_and_an_unknown_one_la
     unknown = finding("e", "", None, "medium"), finding("d", "", None, "high")
     known = finding("c", "", 1.0, "high"), finding("a", "", 3.0, "medium"), finding("b", "", 2.0, "medium")
     assert titles(*unknown, *known) == "c d a b e"
+
+
+def test_what_has_no_gain_stands_where_the_time_that_it_is_about_would_place_it() -> None:
+    """81% of a stranger's window was one wait, and stood behind what saved 5% of it."""
+    about = finding("wait", "", None, "high")
+    about = replace(about, finding=replace(about.finding, may_save_us_per_step=5.0))
+    assert titles(finding("a", "", 9.0, "high"), finding("b", "", 1.0, "high"), about) == "a wait b"
 
 
 def test_what_is_not_worth_much_stands_last_though_its_gain_is_known() -> None:
