@@ -160,6 +160,8 @@ class WorkerRows:
         for batch in self._in_order():
             for key in ("loader", "epoch", "batch", "worker", "pid", "samples"):
                 records[key].append(getattr(batch, key))
+            here = None if batch.taker is None or not self._anchors.ident else batch.taker == self._anchors.ident
+            records["elsewhere"].append(None if here is None else not here)
             for key in _MOMENTS:
                 time = getattr(batch, key)
                 records[key + "_us"].append(None if time is None or clock is None else _us(clock.ts_ns(time)))

@@ -12,9 +12,11 @@ from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
 from tb_dataplugin.analyses.parts import Parts, find_parts
+from tb_dataplugin.analyses.stock import taken_in
 from tb_dataplugin.analyses.worker_inits import longest_start_ns
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, living
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
+from tb_dataplugin.model.trace import BatchTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,9 @@ class WorkerSummary:
     where workers differ by more than chance. `in_turn`: batches are taken from one after the other. `own_parts`: each
     has to deliver its own part of an iterable dataset. `parts`: where these are of unequal size. `absent`: of such a
     dataset, workers that are not among `workers`: they had ended, as a rule at the end of their part.
+
+    `elsewhere`: another thread than the training one took all batches that were taken of it in the window, none of them
+    for a wait of the training thread.
 
     `quiet`: they built nothing in the window, in which another loader's workers finished batches. As a rule they are
     those of validation, which persist.
@@ -55,6 +60,7 @@ class WorkerSummary:
     parts: Parts | None = None
     absent: int = 0
     init_ns: int = 0
+    elsewhere: bool = False
 
 
 def summarise_workers(
@@ -110,7 +116,13 @@ def _summarise(workers: Workers, window: Window, number: int, wait_ns: int | Non
         in_turn=workers.take_turns(number),
         own_parts=number in workers.iterable,
         parts=find_parts(workers, window, number),
+        elsewhere=_taken_elsewhere(batches.table, number, window),
     )
+
+
+def _taken_elsewhere(table: BatchTable, number: int, window: Window) -> bool:
+    taken = (table.loader == number) & taken_in(table, window)
+    return bool(taken.any()) and bool((table.elsewhere[taken] > 0).all())
 
 
 def ready_share(batches: BatchTimes, number: int, waits: Intervals) -> float | None:
