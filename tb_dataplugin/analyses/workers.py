@@ -262,7 +262,9 @@ def match_waits(
     window: Window,
     recorded: LoaderWait | None = None,
 ) -> BatchTimes:
-    """The wait that received a batch is the one in which the training thread took it; `recorded` may have earlier ones, too."""
+    """The wait that received a batch is the one in which the training thread took it; `recorded` may have earlier ones,
+    too.
+    """
     start, end = _receiving(table, loader)
     whole = (start, end) if recorded is None else _receiving(table, recorded)
     in_queue, head_of_line = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)

@@ -364,9 +364,9 @@ def _batches(records: _Batches, origin_ns: int, diagnostics: DiagnosticsCollecto
         diagnostics.add("bad_batches", message)
         return None
     numbers, times = columns[:5], columns[5:-2]
-    samples, elsewhere = (int64([-1 if value is None else value for value in column]) for column in columns[-2:])
+    beside = [int64([-1 if value is None else value for value in column]) for column in columns[-2:]]
     moments = [_times(column, origin_ns, diagnostics) for column in times]
-    return BatchTable(*map(int64, numbers), *moments, samples, elsewhere)
+    return BatchTable(*map(int64, numbers), *moments, *beside)
 
 
 def _costs(costs: _Costs, count: int, diagnostics: DiagnosticsCollector) -> BatchCosts | None:
