@@ -16,6 +16,7 @@ from annotate.hooks.patching import Patches
 from annotate.options import WorkerLimits
 from annotate.workers import capturing
 from annotate.workers.capturing import WorkerCapture
+from annotate.workers.spool import Spool
 
 
 class Exam(Books):
@@ -50,7 +51,7 @@ def test_two_threads_that_begin_at_once_have_one_spool(monkeypatch: pytest.Monke
     """The workers of both write into it; those of the first wrote into one that nobody read."""
     both, made = threading.Barrier(2, timeout=20), []
 
-    class Slow(capturing.Spool):
+    class Slow(Spool):
         def __init__(self) -> None:
             super().__init__()
             made.append(self)
