@@ -69,6 +69,8 @@ def summarise_workers(
     """By loader."""
     numbers = sorted({row.loader for row in workers.rows})
     summaries = [_summarise(workers, window, number, _waits_for(loader, use, number)) for number in numbers]
+    if loader is None:  # a thread that takes all batches may feed the training
+        summaries = [replace(one, elsewhere=False) for one in summaries]
     worked = any(one.batches for one in summaries)
     return tuple(replace(one, quiet=worked and not one.batches and not one.busy_ns) for one in summaries)
 
@@ -91,6 +93,8 @@ def _summarise(workers: Workers, window: Window, number: int, wait_ns: int | Non
     head_of_line = _of_loader(batches, number, batches.held_back_ns)
     head_of_line = head_of_line[known(head_of_line)]
     waited = known(_of_loader(batches, number, batches.wait_start_ns))
+    elsewhere = _taken_elsewhere(batches.table, number, window)
+    wait_ns = None if elsewhere else wait_ns
     startup_ns, init_ns = longest_start_ns(processes)
     whole = int(waits[waited].sum())
     ready = int(waits[waited & (in_queue > 0)].sum())
@@ -116,7 +120,7 @@ def _summarise(workers: Workers, window: Window, number: int, wait_ns: int | Non
         in_turn=workers.take_turns(number),
         own_parts=number in workers.iterable,
         parts=find_parts(workers, window, number),
-        elsewhere=_taken_elsewhere(batches.table, number, window),
+        elsewhere=elsewhere,
     )
 
 

@@ -125,7 +125,7 @@ class BatchTable:
     `number` is the 0-based number in the epoch, -1 when it could not be known. `serialise_ns` to `serialised_ns` it is
     serialised in its worker, `deserialise_ns` to `arrived_ns` deserialised in the training process. `samples`: indices
     drawn for it, -1 where the dataset has none and where it was not recorded. `elsewhere`: 1 where another thread than
-    the training one took it, and not for a wait of the training thread; else 0 (-1 until the reader has found it).
+    the training one took it, for no wait of that one as far as is known; else 0 (-1 until the reader has found it).
     """
 
     loader: Int64Array

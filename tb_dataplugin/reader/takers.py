@@ -4,8 +4,8 @@ Captures say so of each batch. Earlier ones do not, but torch marks each ``next(
 out its batch as it returns: of several batches that are taken in one such span only the last can be its own, and one
 that is taken between them is not. A DataLoader's iterator belongs to one thread, so most of an epoch's batches decide.
 
-A thread may also take batches for the training thread, which waits for it in an iterator of the program's own: those
-that are taken in such a wait count as received by it.
+A thread may also take batches for the training thread, which waits for it in an iterator of the program's own. Where
+there are such waits, only those that are taken while the training thread is in a ``next()`` of its own are certain.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def with_takers(trace: Trace) -> Trace:
     elsewhere = table.elsewhere > 0
     if len(table) and (table.elsewhere[table.consumed_ns != UNKNOWN_NS] < 0).all():
         elsewhere = _shown_by_marks(trace, table)
-    elsewhere = elsewhere & ~_waits_for_a_thread(trace).contains(table.consumed_ns)
+    if len(_waits_for_a_thread(trace)):
+        elsewhere = elsewhere & _marks(trace, _NEXT).contains(table.consumed_ns)
     batches = replace(table, elsewhere=elsewhere.astype(np.int64))
     return replace(trace, info=replace(trace.info, pipeline=replace(pipeline, batches=batches)))
 
@@ -62,7 +63,7 @@ def _marks(trace: Trace, begin: str, end: str = "") -> Intervals:
 
 
 def _shown_by_marks(trace: Trace, table: BatchTable) -> BoolArray:
-    """By loader and epoch, where most of the batches are none that the training thread can have got."""
+    """By loader and epoch, unless most of the batches are such as the training thread can have got."""
     elsewhere, marks = np.zeros(len(table), dtype=np.bool_), _marks(trace, _NEXT, _OF_WORKERS)
     if not len(marks):
         return elsewhere
@@ -70,7 +71,7 @@ def _shown_by_marks(trace: Trace, table: BatchTable) -> BoolArray:
     own = seen & _last_in(marks, table.consumed_ns)
     for loader, epoch in {*zip(table.loader[seen].tolist(), table.epoch[seen].tolist(), strict=True)}:
         mine = (table.loader == loader) & (table.epoch == epoch) & (table.consumed_ns != UNKNOWN_NS)
-        elsewhere[mine] = 2 * int((mine & own).sum()) < int((mine & seen).sum())
+        elsewhere[mine] = 2 * int((mine & own).sum()) <= int((mine & seen).sum())
     return elsewhere
 
 

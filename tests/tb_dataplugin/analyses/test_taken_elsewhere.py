@@ -76,6 +76,27 @@ def test_batches_that_come_in_a_wait_for_another_thread_may_be_for_the_training(
     results = results_of(evaluating(True, "wait::Ahead"))
     table = results.workers.batches.table if results.workers else None
     assert table is not None
-    inside = table.loader == 0
-    assert (table.elsewhere[inside] == 0).sum() == STEPS - STEPS // 3
+    assert not table.elsewhere.any()
     assert not any(summary.elsewhere for summary in results.worker_summaries)
+
+
+def test_where_only_the_loader_of_the_other_thread_is_recorded_all_waits_are_for_others() -> None:
+    builder = evaluating(True)
+    builder.annotated(loaders=LOADERS[:1], host={"cores": 8})
+    kept = [number for number, loader in enumerate(builder.batches["loader"]) if loader == 0]
+    for column in builder.batches.values():
+        column[:] = [column[number] for number in kept]
+    builder.workers[1:] = []
+    results = results_of(builder)
+    assert waits(results) == [None] and results.use.certain.total_ns == 600_000 * STEPS
+
+
+def test_a_thread_that_may_feed_the_training_is_not_said_to_take_its_batches() -> None:
+    """Without a wait of the training thread nothing is known of what it waits for."""
+    builder = TraceBuilder().annotated(loaders=LOADERS[1:]).worker(0)
+    for number in range(STEPS):
+        builder.step(STEP * number, STEP).batch(number, 0, STEP * number, STEP * number, STEP * number + 300, None)
+        builder.batches["consumed_us"][-1] = STEP * number + 310
+    builder.batches["elsewhere"] = [True] * STEPS
+    (summary,) = capture_of(builder).worker_summaries
+    assert "another thread" not in summary.sentence
