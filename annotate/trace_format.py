@@ -154,8 +154,8 @@ class WorkerMetadata(LibraryThreads, Lifetime):
 
 
 class BatchRecords(TypedDict):
-    """What is known of the batches that workers made: equally long columns, in order of `started_us`. Times are the
-    trace's `ts`; None: not (yet) happened, or not seen. Earlier batches too, if consumed in the window."""
+    """Batches that workers made: equally long columns, in order of `started_us`. Times are the trace's `ts`; None: not
+    (yet) happened, or not seen. Earlier batches too, if consumed in the window."""
 
     loader: list[int]  # index into `loaders`
     epoch: list[int]  # 0-based: how often the loader had been iterated before
@@ -169,7 +169,8 @@ class BatchRecords(TypedDict):
     serialised_us: list[float | None]  # and has done so: from here to `deserialise_us` it is on its way
     deserialise_us: list[float | None]  # the training process begins to deserialise it
     arrived_us: list[float | None]  # unpacked in the training process
-    consumed_us: list[float | None]  # handed to the training thread: lies inside the wait that received it
+    consumed_us: list[float | None]  # handed out: lies inside the wait that received it, of whichever thread
+    elsewhere: list[bool | None]  # to another thread than the training thread; left out in earlier captures
     samples: list[int | None]  # indices drawn for it; None of an iterable dataset
 
 
@@ -221,9 +222,7 @@ THREAD_STATES: Final = ("running", "blocked", "lock")
 THREAD_WAITS_FOR_LOCK: Final = THREAD_STATES.index("lock")
 
 
-class ThreadSamples(TypedDict, total=False):
-    """Samples of the training thread and the main threads of DataLoader workers."""
-
+class ThreadSamples(TypedDict, total=False):  # of the training thread and the main threads of DataLoader workers
     threads: list[SampledThread]
     holders: list[str]  # names of threads that held the lock
     cpu_us: float  # what taking the samples cost, in the watcher's process

@@ -8,6 +8,7 @@ rate: by more than 50 us in an hour.
 from __future__ import annotations
 
 import re
+from _thread import get_ident
 from time import perf_counter_ns
 from typing import Any, Final, NamedTuple
 
@@ -37,15 +38,21 @@ class Anchors:
         self.last: list[Reading] = []
         self.thread: tuple[int, int] | None = None
         """Process and thread that recorded the anchors (the training thread), as the trace numbers them."""
+        self._ident = 0
+        """That thread, as Python numbers it; 0: not known."""
         self._found: dict[int, int] = {}
 
     def begin(self) -> None:
         """Record anchors at the window's beginning. torch's profiler must be recording."""
-        self.first = _readings(0)
+        self.first, self._ident = _readings(0), get_ident()
 
     def end(self) -> None:
         """Record anchors at the window's end."""
         self.last = _readings(_TRIES)
+
+    def is_elsewhere(self, thread: int | None) -> bool | None:
+        """Whether that thread, as Python numbers it, is another one; None: not known."""
+        return thread != self._ident if thread is not None and self._ident else None
 
     def look(self, text: bytes) -> None:
         """Find the anchors in a part of the trace."""

@@ -160,6 +160,7 @@ class WorkerRows:
         for batch in self._in_order():
             for key in ("loader", "epoch", "batch", "worker", "pid", "samples"):
                 records[key].append(getattr(batch, key))
+            records["elsewhere"].append(self._anchors.is_elsewhere(batch.taker))
             for key in _MOMENTS:
                 time = getattr(batch, key)
                 records[key + "_us"].append(None if time is None or clock is None else _us(clock.ts_ns(time)))
@@ -326,6 +327,8 @@ class WorkerRows:
         for batch in self._batches.kept:
             last = self._last_span.get((batch.iteration, batch.batch)) if batch.iteration >= 0 else None
             if last is None or batch.consumed is None or not begin <= batch.consumed <= end:
+                continue
+            if self._anchors.is_elsewhere(batch.taker):
                 continue
             number = _FIRST_FLOW + len(texts)
             pid, moment = last

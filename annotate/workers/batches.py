@@ -7,6 +7,7 @@ first). So an iterator around the sampler's sees every batch leave, plain ``for 
 from __future__ import annotations
 
 import sys
+from _thread import get_ident
 from collections import deque
 from collections.abc import Callable, Iterator
 from time import perf_counter_ns
@@ -43,6 +44,8 @@ class Batch:
     deserialise: int | None = None
     arrived: int | None = None
     consumed: int | None = None
+    taker: int | None = None
+    """Thread that it was handed to, by its number in Python."""
     # Of the class until they are known: one is made for every batch, whether anything records or not.
 
     def __init__(self, iteration: int, batch: int, drawn: int | None, samples: int | None = None) -> None:
@@ -190,7 +193,7 @@ class Iteration:
         else:
             self._sampled.discard(batch.batch)
             self._arrived.pop(batch.batch, None)
-            batch.consumed = now
+            batch.consumed, batch.taker = now, get_ident()
             for listener in self.listeners:
                 listener.consumed(batch)
 

@@ -209,6 +209,8 @@ class WorkerCapture:
         self._patches = patches
         self._limits = limits
         self._failed: str | None = None
+        self._spools: Final[dict[str, Spool]] = {}
+        """The one that has the spans of all workers: two threads may begin to iterate, and make one, at once."""
         self._epochs: dict[int, int] = {}
         self._forked: dict[int, None] = {}
         """Their pids, in order."""
@@ -229,6 +231,7 @@ class WorkerCapture:
         if self.spool is not None:
             self.spool.remove()
             self.spool = None
+            self._spools.clear()
 
     def open_window(self) -> None:
         """Tell the workers to record."""
@@ -340,10 +343,17 @@ class WorkerCapture:
     def _made_spool(self) -> Spool | None:
         if self.spool is None and self._failed is None:
             try:
-                self.spool = Spool()
+                made = Spool()
             except OSError as error:
                 self._failed = str(error)
                 return None
-            if self.window is not None and not self.window[1]:
-                self.spool.open_window()
+            if self._is_first(made) and self.window is not None and not self.window[1]:
+                made.open_window()
         return self.spool
+
+    def _is_first(self, made: Spool) -> bool:
+        """Whether that spool is the capture's; else another thread has made it meanwhile."""
+        self.spool = self._spools.setdefault("first", made)  # one step: no lock that a fork may copy locked
+        if self.spool is not made:
+            made.remove()
+        return self.spool is made

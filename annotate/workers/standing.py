@@ -270,13 +270,14 @@ class StandingWorkers(WorkerCapture):
     def _made_spool(self) -> Spool | None:
         if self.spool is None and self._failed is None:
             try:
-                self.spool = Spool(is_dormant=not self.is_armed)
+                made = Spool(is_dormant=not self.is_armed)
             except OSError as error:
                 self._failed = str(error)
                 return None
-            at_end(self._at_exit)
-            if self.window is not None and not self.window[1]:
-                self.spool.open_window()
+            if self._is_first(made):
+                at_end(self._at_exit)
+                if self.window is not None and not self.window[1]:
+                    made.open_window()
         return self.spool
 
     def _at_exit(self) -> None:

@@ -50,7 +50,7 @@ def _before_new_workers(trace: Trace, waits: Intervals, batches: BatchTimes) -> 
     ):
         return
     started = {(worker.loader, worker.pid): worker.started_ns for worker in pipeline.workers}
-    consumed = np.sort(table.consumed_ns[took])
+    consumed = np.sort(table.received_ns[took])
     empty = np.searchsorted(consumed, waits.end, side="right") == np.searchsorted(consumed, waits.start)
     empty &= ~has_mark(trace, waits, IN_PROCESS)
     for number, loader in enumerate(loaders):

@@ -237,9 +237,10 @@ def _building(trace: Trace, batches: BatchTimes | None, row: int, start: int, en
 def _first_received(batches: BatchTimes, start: Int64Array, end: Int64Array) -> Int64Array:
     """Per wait, the row of the batch that was handed out in it, of several the first in the table; -1 for none."""
     table = batches.table
-    rows = np.flatnonzero(known(table.consumed_ns))
-    rows = rows[np.argsort(table.consumed_ns[rows], kind="stable")]
-    consumed = table.consumed_ns[rows]
+    received_ns = table.received_ns
+    rows = np.flatnonzero(known(received_ns))
+    rows = rows[np.argsort(received_ns[rows], kind="stable")]
+    consumed = received_ns[rows]
     first, last = np.searchsorted(consumed, start), np.searchsorted(consumed, end, side="right")
     inside = last > first
     received = np.full(len(start), -1, dtype=np.int64)

@@ -116,7 +116,7 @@ def _for_batches(
     if alone.all() or table is None:
         return ~alone if not alone.all() else alone
     ended = int64([worker.ended_ns for worker in workers if worker.ended_ns is not None])
-    over = _has_any(ended, start, end) & ~_has_any(table.consumed_ns, start, end)
+    over = _has_any(ended, start, end) & ~_has_any(table.received_ns, start, end)
     return ~alone & ~over if (~alone & ~over).any() else ~alone
 
 
@@ -150,7 +150,7 @@ def _first_batches(trace: Trace, stage: npt.NDArray[np.int32], start: Int64Array
         return None
     marked = np.array([known.label.endswith(FIRST_BATCH) for known in trace.stage_spans.stages], dtype=np.bool_)[stage]
     if not marked.any() and pipeline.batches is not None and len(start):
-        consumed = pipeline.batches.consumed_ns[pipeline.batches.number == 0]
+        consumed = pipeline.batches.received_ns[pipeline.batches.number == 0]
         by_start = np.argsort(start)
         wait = by_start[np.maximum(np.searchsorted(start[by_start], consumed, side="right") - 1, 0)]
         marked[wait[(consumed >= start[wait]) & (consumed <= end[wait])]] = True

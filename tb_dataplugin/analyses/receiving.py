@@ -110,7 +110,7 @@ def _with_a_batch(trace: Trace, start: Int64Array, end: Int64Array) -> npt.NDArr
     batches = trace.info.pipeline.batches if trace.info.pipeline else None
     if batches is None:
         return np.zeros(len(start), dtype=np.bool_)
-    handed_out = np.sort(batches.consumed_ns[batches.number > 0])
+    handed_out = np.sort(batches.received_ns[batches.number > 0])
     return np.searchsorted(handed_out, start) < np.searchsorted(handed_out, end, side="right")
 
 

@@ -5,6 +5,7 @@ shows that it is none of the recorded ones:
 
 - the training loop takes its batches through ``prof.steps``, and this wait is outside of that;
 - torch's mark is that of a DataLoader without workers, and all recorded ones have workers;
+- torch's mark is that of one with workers, and another thread takes the batches of all recorded ones that have any;
 - the only recorded one has no workers, builds its batches in its waits, and goes on after this one, in which it built
   nothing, without beginning anew: where first batches are not marked, more of such waits than it began anew;
 - the recorded one handed out a batch before and the next one after it, or the last of an epoch before, whose end it
@@ -24,7 +25,7 @@ from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import TORCHS_WAIT, named_by_loader
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
-from tb_dataplugin.model.trace import LoaderInfo, Trace
+from tb_dataplugin.model.trace import BatchTable, LoaderInfo, Trace
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -53,6 +54,8 @@ def waits_of_others(
     marked, in_process = (has_mark(trace, waits, end) for end in (OF_WORKERS, IN_PROCESS))
     is_around = (in_process & received).any()  # one that has a recorded one inside it
     found = in_process & (all(loader.num_workers for loader in loaders) and not is_around)
+    if batches is not None and _are_taken_elsewhere(loaders, batches.table):
+        found |= marked
     if len(loaders) == 1 and batches is not None and loaders[0].in_order is not False:
         found |= marked & _between(waits, batches, begun)
     if len(loaders) == 1 and loaders[0].num_workers == 0:
@@ -64,6 +67,16 @@ def waits_of_others(
         found |= (marked | (in_process & ~built)) & ~ends
     certain: BoolArray = found & ~received & ~of_steps
     return certain
+
+
+def _are_taken_elsewhere(loaders: Sequence[LoaderInfo], table: BatchTable) -> bool:
+    """Whether another thread took all batches of every loader that has workers."""
+    taken = known(table.consumed_ns)
+    own, others = (
+        set(table.loader[taken & is_theirs].tolist()) for is_theirs in (table.elsewhere <= 0, table.elsewhere > 0)
+    )
+    with_workers = {number for number, loader in enumerate(loaders) if loader.num_workers}
+    return bool(with_workers) and with_workers <= others and not own
 
 
 def _builds_nothing(in_process: BoolArray, built: BoolArray, begins: BoolArray, made: int | None) -> BoolArray:

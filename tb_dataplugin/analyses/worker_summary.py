@@ -12,9 +12,11 @@ from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
 from tb_dataplugin.analyses.parts import Parts, find_parts
+from tb_dataplugin.analyses.stock import taken_in
 from tb_dataplugin.analyses.worker_inits import longest_start_ns
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, living
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
+from tb_dataplugin.model.trace import BatchTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,9 @@ class WorkerSummary:
     where workers differ by more than chance. `in_turn`: batches are taken from one after the other. `own_parts`: each
     has to deliver its own part of an iterable dataset. `parts`: where these are of unequal size. `absent`: of such a
     dataset, workers that are not among `workers`: they had ended, as a rule at the end of their part.
+
+    `elsewhere`: another thread than the training one took all batches that were taken of it in the window, none of them
+    for a wait of the training thread.
 
     `quiet`: they built nothing in the window, in which another loader's workers finished batches. As a rule they are
     those of validation, which persist.
@@ -55,6 +60,7 @@ class WorkerSummary:
     parts: Parts | None = None
     absent: int = 0
     init_ns: int = 0
+    elsewhere: bool = False
 
 
 def summarise_workers(
@@ -63,6 +69,8 @@ def summarise_workers(
     """By loader."""
     numbers = sorted({row.loader for row in workers.rows})
     summaries = [_summarise(workers, window, number, _waits_for(loader, use, number)) for number in numbers]
+    if loader is None:  # a thread that takes all batches may feed the training
+        summaries = [replace(one, elsewhere=False) for one in summaries]
     worked = any(one.batches for one in summaries)
     return tuple(replace(one, quiet=worked and not one.batches and not one.busy_ns) for one in summaries)
 
@@ -85,6 +93,8 @@ def _summarise(workers: Workers, window: Window, number: int, wait_ns: int | Non
     head_of_line = _of_loader(batches, number, batches.held_back_ns)
     head_of_line = head_of_line[known(head_of_line)]
     waited = known(_of_loader(batches, number, batches.wait_start_ns))
+    elsewhere = _taken_elsewhere(batches.table, number, window)
+    wait_ns = None if elsewhere else wait_ns
     startup_ns, init_ns = longest_start_ns(processes)
     whole = int(waits[waited].sum())
     ready = int(waits[waited & (in_queue > 0)].sum())
@@ -110,7 +120,13 @@ def _summarise(workers: Workers, window: Window, number: int, wait_ns: int | Non
         in_turn=workers.take_turns(number),
         own_parts=number in workers.iterable,
         parts=find_parts(workers, window, number),
+        elsewhere=elsewhere,
     )
+
+
+def _taken_elsewhere(table: BatchTable, number: int, window: Window) -> bool:
+    taken = (table.loader == number) & taken_in(table, window)
+    return bool(taken.any()) and bool((table.elsewhere[taken] > 0).all())
 
 
 def ready_share(batches: BatchTimes, number: int, waits: Intervals) -> float | None:

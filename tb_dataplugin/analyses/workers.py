@@ -262,7 +262,9 @@ def match_waits(
     window: Window,
     recorded: LoaderWait | None = None,
 ) -> BatchTimes:
-    """The wait that received a batch is the one in which it was consumed; `recorded` may have earlier ones, too."""
+    """The wait that received a batch is the one in which the training thread took it; `recorded` may have earlier ones,
+    too.
+    """
     start, end = _receiving(table, loader)
     whole = (start, end) if recorded is None else _receiving(table, recorded)
     in_queue, head_of_line = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
@@ -277,10 +279,11 @@ def _receiving(table: BatchTable, loader: LoaderWait | None) -> tuple[Int64Array
     """Start and end of the wait that received each batch; unknown where none did."""
     start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
     waits = EMPTY if loader is None else loader.waits
-    consumed = known(table.consumed_ns)
-    if len(waits) and consumed.any():
-        row = np.searchsorted(waits.start, table.consumed_ns, side="right") - 1
-        inside = consumed & (row >= 0) & (table.consumed_ns <= waits.end[np.maximum(row, 0)])
+    received_ns = table.received_ns
+    received = known(received_ns)
+    if len(waits) and received.any():
+        row = np.searchsorted(waits.start, received_ns, side="right") - 1
+        inside = received & (row >= 0) & (received_ns <= waits.end[np.maximum(row, 0)])
         start[inside], end[inside] = waits.start[row[inside]], waits.end[row[inside]]
     return start, end
 

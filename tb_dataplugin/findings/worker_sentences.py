@@ -141,7 +141,8 @@ def _balance(
 ) -> str:
     """How busy they are against how long the training thread waits: the four corners, and what lies between."""
     if wait is None:
-        return ""
+        its = "its" if summary.workers == 1 else "their"
+        return f", and another thread than the training one takes {its} batches" if summary.elsewhere else ""
     they, keep = ("it", "keeps") if summary.workers == 1 else ("they", "keep")
     waits = f"waits {percent(wait)} of {whole}"
     if wait < INPUT_BOUND:

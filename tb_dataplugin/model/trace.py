@@ -124,7 +124,8 @@ class BatchTable:
 
     `number` is the 0-based number in the epoch, -1 when it could not be known. `serialise_ns` to `serialised_ns` it is
     serialised in its worker, `deserialise_ns` to `arrived_ns` deserialised in the training process. `samples`: indices
-    drawn for it, -1 where the dataset has none and where it was not recorded.
+    drawn for it, -1 where the dataset has none and where it was not recorded. `elsewhere`: 1 where another thread than
+    the training one took it, for no wait of that one as far as is known; else 0 (-1 until the reader has found it).
     """
 
     loader: Int64Array
@@ -141,9 +142,15 @@ class BatchTable:
     arrived_ns: Int64Array
     consumed_ns: Int64Array
     samples: Int64Array
+    elsewhere: Int64Array
 
     def __len__(self) -> int:
         return len(self.number)
+
+    @property
+    def received_ns(self) -> Int64Array:
+        """`consumed_ns` of those that the training thread's waits may have been for."""
+        return np.where(self.elsewhere > 0, UNKNOWN_NS, self.consumed_ns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from tb_dataplugin.reader.columns import ColumnBuilder
 from tb_dataplugin.reader.epochs import read_between
 from tb_dataplugin.reader.opening import Roots
 from tb_dataplugin.reader.pipeline_info import read_pipeline_info
+from tb_dataplugin.reader.takers import with_takers
 from tb_dataplugin.shown import encodable
 
 MOST_RANKS: Final = 2**31 - 1
@@ -111,7 +112,7 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: Di
         counters=columns.counters,
         diagnostics=with_carried(reader.member(PRUNED_KEY), diagnostics.result()),
     )
-    return TraceParts(trace, columns.origin_ns, reader.member)
+    return TraceParts(with_takers(trace), columns.origin_ns, reader.member)
 
 
 def _devices(properties: object) -> tuple[DeviceInfo, ...]:

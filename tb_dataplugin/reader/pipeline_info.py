@@ -82,9 +82,10 @@ class _Batches(msgspec.Struct):
     arrived_us: Times = []
     consumed_us: Times = []
     samples: list[Count | None] = []
+    elsewhere: list[bool | None] = []
 
 
-_SINCE_VERSION_2: Final = ("serialise_us", "serialised_us", "deserialise_us", "samples")
+_SINCE_VERSION_2: Final = ("serialise_us", "serialised_us", "deserialise_us", "samples", "elsewhere")
 
 
 class _Costs(msgspec.Struct):
@@ -362,9 +363,10 @@ def _batches(records: _Batches, origin_ns: int, diagnostics: DiagnosticsCollecto
         message = "The columns of the batch records differ in length; the trace is read without them"
         diagnostics.add("bad_batches", message)
         return None
-    numbers, times, samples = columns[:5], columns[5:-1], int64([-1 if n is None else n for n in columns[-1]])
+    numbers, times = columns[:5], columns[5:-2]
+    beside = [int64([-1 if value is None else value for value in column]) for column in columns[-2:]]
     moments = [_times(column, origin_ns, diagnostics) for column in times]
-    return BatchTable(*map(int64, numbers), *moments, *[samples])
+    return BatchTable(*map(int64, numbers), *moments, *beside)
 
 
 def _costs(costs: _Costs, count: int, diagnostics: DiagnosticsCollector) -> BatchCosts | None:
