@@ -3,9 +3,9 @@
 In most programs the main thread takes the batches, and each of them is a turn. Where other threads take batches it
 shows when an optimizer steps: a thread that has taken a batch before trains on its own, and its batches are the turns;
 one that has not is fed by the others, and its steps are. Batches that another thread takes without gradients while
-others come with them are an evaluation's, and nobody is fed by those. A loader class whose iterator is a generator (MONAI's
-ThreadDataLoader) shows it as well, whenever it hands on what another thread has taken. Where neither ever comes (no
-training, or none with torch's optimizers), the one thread that takes batches is presumed to use them.
+others come with them are an evaluation's, and nobody is fed by those. A loader class whose iterator is a generator
+(MONAI's ThreadDataLoader) shows it as well, whenever it hands on what another thread has taken. Where neither ever
+comes (no training, or none with torch's optimizers), the one thread that takes batches is presumed to use them.
 """
 
 from __future__ import annotations
