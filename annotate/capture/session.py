@@ -52,6 +52,10 @@ class Session:
         """Every DataLoader that is iterated while the session is on, whether it was marked or not."""
         self._lengths: dict[int, int | None] = {}
         """Of the loaders that were iterated, by identity."""
+        self._epochs = 0
+        """Of the loop, so far."""
+        self._iterated: dict[int, int] = {}
+        """How often the loaders of the loop had been iterated then, by identity."""
         self._is_alone = workers is None
         self.workers = workers or WorkerCapture(self._number_of, self.patches, limits or WorkerLimits())
 
@@ -158,18 +162,34 @@ class Session:
         return all(start_method(loader) == "fork" for loader in known if getattr(loader, "num_workers", 0))
 
     def loop(self) -> Loop:
-        """What the loaders that were iterated keep ready, and how far they go."""
-        iterated = self.workers.iterated
-        used = [loader for loader in self.loaders if id(loader) in iterated]
-        for loader in used:
+        """What the loaders of the calling thread's loop keep ready, and how far they go."""
+        looped = self._looped()
+        for loader in looped:
             if id(loader) not in self._lengths:
                 self._lengths[id(loader)] = length_of(loader)
-        lengths = [length for loader in used if (length := self._lengths[id(loader)]) is not None]
+        lengths = [length for loader in looped if (length := self._lengths[id(loader)]) is not None]
         return Loop(
-            prefetched=max((_prefetched(loader) for loader in used), default=0),
-            epochs=sum(iterated.values()),
+            prefetched=max((_prefetched(loader) for loader in looped), default=0),
+            epochs=self._epochs_of(looped),
             length=min(lengths, default=None),
         )
+
+    def _looped(self) -> list[object]:
+        """Those that were iterated, without what validates in between or in another thread, where that shows."""
+        used = {number: each for number, each in enumerate(self.loaders) if id(each) in self.workers.iterated}
+        stepped = [loader for loader in used.values() if any(loader is each for each in self.stepped)]
+        takes = self.workers.batches.takes
+        if stepped or not used.keys() <= takes.followed:  # the loop may be over one whose batches are not seen
+            return stepped or list(used.values())
+        return [used[number] for number in takes.of_loop() if number in used] or list(used.values())
+
+    def _epochs_of(self, looped: list[object]) -> int:
+        """How often the loop has begun anew. Another loader in it is none of its epochs if it was there before."""
+        for loader in looped:
+            iterated = self.workers.iterated.get(id(loader), 0)
+            self._epochs += max(0, iterated - self._iterated.get(id(loader), 0))
+            self._iterated[id(loader)] = iterated
+        return self._epochs
 
     def _time(self, role: marked.Role, obj: object) -> None:
         try:

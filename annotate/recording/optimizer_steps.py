@@ -13,6 +13,11 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
+OF_A_BATCH: Final = 8
+"""Steps without a batch of its own, until a thread that had one is fed by others: a batch may be of several optimizers,
+and a thread that is fed may take those of an evaluation itself.
+"""
+
 Listener = Callable[[int], None]
 """Told which optimizer stepped, by its `id`."""
 

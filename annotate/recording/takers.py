@@ -22,10 +22,6 @@ another than the main one, and which one trains is not known."""
 _LOST: Final = "annotate does not see which thread trains"
 _MOST: Final = 1024
 """Batches that are remembered until somebody trains."""
-_OPTIMIZERS: Final = 8
-"""Steps without a batch of its own, until a thread that had one is fed by others: a batch may be of several optimizers,
-and a thread that is fed may take those of an evaluation itself.
-"""
 _TRIES: Final = 100
 """Batches that the hook is tried for: it cannot go in while an optimizer steps."""
 
@@ -122,4 +118,4 @@ class Takers:
                 takings.fed += 1
 
     def _trains_on_its_own(self, thread: int) -> bool:
-        return self._without.get(thread, _OPTIMIZERS) < _OPTIMIZERS
+        return self._without.get(thread, optimizer_steps.OF_A_BATCH) < optimizer_steps.OF_A_BATCH

@@ -26,6 +26,7 @@ from annotate.workers.kept import Kept
 from annotate.workers.passes import Passes
 from annotate.workers.spans_content import Losses
 from annotate.workers.spool import InWork, Spool
+from annotate.workers.takes import Takes
 from annotate.workers.transport import Facts, Payload
 
 KEPT: Final = 1 << 17
@@ -62,6 +63,7 @@ class Epoch:
         self._batches.note_worker(batch.arrived or 0, facts, payload)
 
     def consumed(self, batch: Batch) -> None:
+        self._batches.takes.took(self.loader)
         self._batches.hand_out(batch.consumed or 0)
 
 
@@ -78,6 +80,7 @@ class Batches:
         """Loader and pid -> what that worker has not recorded."""
         self.out_of_time = 0
         """Batches that arrived before they had finished, if the clocks of two processes ever disagree."""
+        self.takes: Final = Takes()
         self.handed_out = 0
         self.last_handed_out: tuple[int, int] = (0, 0)
         """Thread and moment (ns)."""
@@ -318,6 +321,7 @@ class WorkerCapture:
         number = self._number_of(loader) or 0
         epoch = self._epochs.get(number, 0)
         self._epochs[number] = epoch + 1
+        self.batches.takes.followed.add(number)
         self.batches.epochs[iteration.number] = heard = Epoch(self.batches, iteration, number, epoch)
         return heard
 
@@ -325,7 +329,10 @@ class WorkerCapture:
         """Workers that were forked are known at once, for their first batch may take long. Not those that have yet to
         start Python, or to allow that somebody looks at them.
         """
-        self.passes.begun(self._number_of(loader) or 0, iterator, began)
+        number = self._number_of(loader) or 0
+        self.passes.begun(number, iterator, began)
+        if iteration is not None and not iteration.has_workers and iteration.number not in self.batches.epochs:
+            iteration.listeners.append(self.batches.takes.listener(number))
         if iteration is None or start_method(loader) != "fork" or tracer():
             return
         before = len(self._forked)

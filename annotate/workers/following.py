@@ -13,7 +13,7 @@ import os
 import weakref
 from _thread import get_ident
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from inspect import isfunction, isgeneratorfunction
 from itertools import count
@@ -234,8 +234,8 @@ def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
     iteration: Iteration | None = None
     with ExitStack() as hooks:
         with guard(f"annotate cannot follow the batches of a {type(loader).__name__}"):
-            while _waking:
-                _waking.pop()()
+            for wake in tuple(_waking):
+                _wake(wake)
             followers = [follower for follower in _followers if follower.wants(loader)]  # asking may add one
             if followers:
                 iteration = _follow(loader, followers, hooks)
@@ -244,6 +244,15 @@ def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
         for follower in followers:
             follower.begun(loader, iterator, began, iteration)
     return iterator
+
+
+def _wake(wake: Callable[[], None]) -> None:
+    """It stays in `_waking` until it has returned: another thread that makes an iterator meanwhile waits in it, too."""
+    try:
+        wake()
+    finally:
+        with suppress(ValueError):
+            _waking.remove(wake)
 
 
 def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iteration | None:

@@ -80,3 +80,31 @@ def test_a_loop_that_takes_its_batches_itself_has_one_step_of_each(window: Bound
         critic.step()
         generator.step()
     assert steps(window) == 5
+
+
+def test_batches_of_a_thread_that_evaluates_are_no_steps_of_a_loop_that_takes_its_own(window: Boundaries) -> None:
+    generator, critic = optimizer(), optimizer()
+    for _ in range(5):
+        window.batch(perf_counter_ns())
+        critic.step()
+        taken(window, 3)
+        generator.step()
+    assert steps(window) == 5
+
+
+def test_nor_are_they_where_no_optimizer_steps(window: Boundaries) -> None:
+    own = [perf_counter_ns() for _ in range(4)]
+    for now in own:
+        window.batch(now)
+        taken(window, 3)
+    assert window.found() == ("batch", own)
+
+
+def test_a_loop_that_is_fed_and_evaluates_itself_has_a_step_of_each_batch(window: Boundaries) -> None:
+    model = optimizer()
+    with torch.no_grad():
+        window.batch(perf_counter_ns())
+    for _ in range(5):
+        taken(window, 1)
+        model.step()
+    assert steps(window) == 5

@@ -159,6 +159,37 @@ def test_what_somebody_has_put_on_top_stays_and_is_called_once(folder: Path) -> 
         DataLoader.__iter__ = original  # type: ignore[method-assign]
 
 
+def test_a_loader_that_another_thread_iterates_while_we_begin_waits_for_that(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would not be followed: an evaluation in a thread of its own may begin first."""
+    begins, goes_on, done = threading.Event(), threading.Event(), []
+
+    def begin() -> None:
+        begins.set()
+        goes_on.wait()
+        done.append("begun")
+
+    def iterate() -> None:
+        list(DataLoader(Numbers()))
+        done.append("iterated")
+
+    monkeypatch.setattr("annotate.launch.begin.begin", begin)
+    watch.install()
+    threads = [threading.Thread(target=iterate) for _ in range(3)]
+    threads[0].start()
+    begins.wait()
+    for thread in threads[1:]:
+        thread.start()
+    threads[1].join(0.2)
+    assert done == []
+    goes_on.set()
+    for thread in threads:
+        thread.join()
+    assert done == ["begun", *["iterated"] * 3]
+    assert watch._armed == []
+
+
 def test_annotate_itself_takes_the_place_of_what_watches(folder: Path) -> None:
     watch.install()
     annotate.auto()
@@ -407,6 +438,32 @@ def test_the_thread_that_trains_is_recorded_whichever_takes_the_batches(name: st
     is_fed = name != "trains in a thread"
     assert capture.HasField("loader") is not is_fed
     assert any("thread than the one that trains" in note.message for note in capture.diagnostics) is is_fed
+
+
+EVALUATES = """
+    import threading
+    done = []
+    def evaluate():
+        loader = DataLoader(Drawings(32), 2, num_workers=1, generator=torch.Generator().manual_seed(0))
+        while not done:
+            for batch in loader: batch.sum()
+    class Drawings(Photos): pass
+    thread = threading.Thread(target=evaluate); thread.start()
+"""
+
+
+def test_the_loop_that_trains_is_recorded_beside_a_thread_that_evaluates(tmp_path: Path) -> None:
+    """Which iterates its loader first, and while we begin the training iterates its own."""
+    file = tmp_path / "program.py"
+    loop = f"    train({LOADER.replace('60', '400')})\n    done.append(1); thread.join()"
+    file.write_text(COMMON + EVALUATES + loop + END)
+    ours = launched([sys.executable, str(file)], "--active", "10", cwd=tmp_path, logdir=tmp_path / "runs")
+    assert ours.status == 0
+    [trace] = (tmp_path / "runs").glob("*.trace.json*")
+    found = load(trace)["dataPipeline"]
+    assert {loader["dataset"] for loader in found["loaders"]} == {"Photos", "Drawings"}
+    assert found["steps"]["source"] == "optimizer"
+    assert not any("another thread" in note for note in found["notes"])
 
 
 @pytest.mark.one_of(2)

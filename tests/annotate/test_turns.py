@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import pytest
 import torch
@@ -31,9 +31,13 @@ def turns(seen: list[int | None]) -> Iterator[Turns]:
 
 @pytest.fixture
 def model() -> torch.optim.Optimizer:
-    weight = torch.nn.Parameter(torch.zeros(1))
-    weight.grad = torch.ones(1)
-    return torch.optim.SGD([weight], 0.1)
+    return model_of(0.0)
+
+
+def model_of(weight: float) -> torch.optim.Optimizer:
+    parameter = torch.nn.Parameter(torch.full((1,), weight))
+    parameter.grad = torch.ones(1)
+    return torch.optim.SGD([parameter], 0.1)
 
 
 def elsewhere(*functions: Callable[[], Any]) -> int | None:
@@ -161,3 +165,63 @@ def test_a_fault_of_ours_costs_the_step_nothing(model: torch.optim.Optimizer) ->
         model.step()
     turns.end()
     assert model.param_groups[0]["params"][0].item() == pytest.approx(-0.1)
+
+
+class Kept:
+    """What turns were of."""
+
+    def __init__(self) -> None:
+        self.turns: Final = Turns(self._turn)
+        self.of: Final[list[Source]] = []
+
+    def _turn(self, epoch: Source) -> None:
+        self.of.append(epoch)
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_a_loop_with_two_optimizers_has_its_own_batches_while_a_thread_evaluates(gradients: bool) -> None:
+    kept, evaluation = Kept(), cast(Source, object())
+    models = [model_of(0.0), model_of(0.0)]
+
+    def evaluate() -> None:
+        with torch.set_grad_enabled(gradients):
+            kept.turns.batch(evaluation)
+
+    for _ in range(3):
+        kept.turns.batch(EPOCH)
+        for model in models:
+            model.step()
+            elsewhere(evaluate)
+    kept.turns.end()
+    assert kept.of == [EPOCH] * 3
+    assert not kept.turns.is_fed
+
+
+def test_nobody_is_fed_by_a_thread_that_evaluates() -> None:
+    kept, evaluation, model = Kept(), cast(Source, object()), model_of(0.0)
+
+    def evaluate() -> None:
+        with torch.no_grad():
+            kept.turns.batch(evaluation)
+
+    for _ in range(3):
+        elsewhere(lambda: kept.turns.batch(EPOCH))
+        elsewhere(evaluate)
+        model.step()
+        model.step()
+    kept.turns.end()
+    assert kept.of == [EPOCH] * 3
+
+
+def test_a_thread_that_takes_its_batches_without_gradients_feeds_all_the_same() -> None:
+    kept, model = Kept(), model_of(0.0)
+
+    def feed() -> None:
+        with torch.no_grad():
+            kept.turns.batch(EPOCH)
+
+    for _ in range(3):
+        elsewhere(feed)
+        model.step()
+    kept.turns.end()
+    assert kept.of == [EPOCH] * 3

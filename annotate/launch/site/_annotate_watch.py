@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import allocate_lock, get_ident
 
 TYPE_CHECKING = False  # that of `typing`, which is not imported, nor anything else: this runs in every Python process
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ _armed: list[tuple[type, str, Any, Any]] = []
 _first: list[Callable[[type], None]] = []
 """Called with DataLoader, before anything else is done to it."""
 _absent = object()
+_LONGEST_S = 10.0
+"""For which a thread waits while another one begins: that one may be kept by what this one holds."""
+_lock = allocate_lock()
+"""Of the thread that begins."""
+_begins: tuple[int, int] | None = None
+"""Process and thread that begin now."""
+_is_due = False
+"""Nobody has begun since something was armed."""
 
 
 def install() -> None:
@@ -122,6 +131,8 @@ def _take_out(finder: object) -> None:
 
 
 def _arm_module(module: ModuleType) -> None:
+    global _is_due
+    _is_due = True
     leave_mark("torch")
     make_importable()
     cls = module.DataLoader
@@ -168,13 +179,14 @@ def _first_iteration(cls: type, name: str, original: Callable[..., Any]) -> Any:
         if not _armed:  # somebody has kept this function
             return original(self, *args, **kwargs)
         is_in_place = vars(cls).get(name) is make_iterator
-        disarm()
         try:
-            _begin()
+            _begin_once()
         except KeyboardInterrupt:
             if name != "__iter__" or not _has_pythons_ctrl_c():
                 raise
             return _interrupted()
+        finally:
+            disarm()
         method = getattr(cls, name) if is_in_place else original
         return method(self, *args, **kwargs)
 
@@ -185,20 +197,45 @@ def _first_iteration(cls: type, name: str, original: Callable[..., Any]) -> Any:
 def _give_way() -> Callable[[], None]:
     """The program uses annotate itself, which looks at the same methods: what it is to call at the first iteration."""
     disarm()
-    return _begin
+    return _begin_once
 
 
-def disarm() -> None:
-    """Put everything back as it was, but for what others have replaced since."""
+def disarm(kept: type | None = None) -> None:
+    """Put everything back as it was, but for what others have replaced since.
+
+    Args:
+        kept: loaders of this class stay looked at.
+    """
     for finder in [each for each in sys.meta_path if type(each) is OthersFinder]:
         _take_out(finder)
-    while _armed:
-        cls, name, before, value = _armed.pop()
+    armed = [each for each in _armed if kept is None or not issubclass(each[0], kept)]
+    for cls, name, before, value in reversed(armed):
         if vars(cls).get(name) is value:
             if before is _absent:
                 delattr(cls, name)
             else:
                 setattr(cls, name, before)
+    _armed[:] = [each for each in _armed if each not in armed]
+
+
+def _begin_once() -> None:
+    """In the first thread that iterates a loader. Others wait until it has: what they iterated meanwhile, as an
+    evaluation in a thread of its own does, would not be followed.
+    """
+    global _begins, _is_due
+    pid, thread = os.getpid(), get_ident()
+    # Not in the middle of it, nor in a child that was forked then.
+    if (_begins is not None and (_begins[0] != pid or _begins[1] == thread)) or not _lock.acquire(True, _LONGEST_S):
+        return
+    try:
+        if _is_due:
+            _is_due, _begins = False, (pid, thread)
+            disarm(kept=getattr(sys.modules.get(_WATCHED), "DataLoader", None))
+            _begin()
+    finally:
+        _begins = None
+        disarm()
+        _lock.release()
 
 
 def _begin() -> None:
