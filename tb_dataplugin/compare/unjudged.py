@@ -30,6 +30,13 @@ def largest_unjudged(parts: Sequence[Quantity], total: Quantity | None, unit: Un
     us, largest = max(moved, key=lambda one: abs(one[0]), default=(0.0, None))
     if largest is None or abs(us) < MOST * abs(whole):
         return ()
-    of_it = f"{duration(abs(us))} of the difference of {duration(abs(whole))} per {unit}"
-    text = f"{largest.title}: {pair(largest)}, {of_it}; a run has only its sum, so it is not judged"
+    text = f"{largest.title}: {pair(largest)}, {_of_it(us, whole, unit)}; a run has only its sum, so it is not judged"
     return (time("largest_unjudged", us, text, whole=unit),)
+
+
+def _of_it(us: float, whole: float, unit: Unit) -> str:
+    """The rest may have moved the other way."""
+    of_it = f"the {duration(abs(whole))} per {unit} by which the whole time differs"
+    if abs(us) <= abs(whole):
+        return f"{duration(abs(us))} of {of_it}"
+    return f"{duration(abs(us))}, more than {of_it}: the rest takes {'longer' if whole < 0 else 'less'}"

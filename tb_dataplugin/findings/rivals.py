@@ -35,6 +35,9 @@ OUTSIDE_WAIT: Final = COPIES | frozenset(
 )
 """Rules about what the training thread does outside the data wait: with a device, how long that is idle for it."""
 
+OF_CPUS: Final = "taken_cpus"
+"""About what all stages in DataLoader workers take of the step, as those about single ones are in part."""
+
 OUTSIDE: Final = "time outside the data wait"
 PINNED: Final = "time, by pin_memory=True"
 
@@ -91,7 +94,7 @@ class Overlap:
 def find_overlaps(findings: Sequence[NamedFinding], signals: Signals) -> tuple[Overlap, ...]:
     """What findings save together, at most, that claim the same time; without those whose gains add up."""
     ranked = list(enumerate(findings, start=1))
-    of_wait = [(place, named) for place, named in ranked if named.gain.of_wait]
+    of_wait = [(place, named) for place, named in ranked if named.gain.of_wait or named.rule == OF_CPUS]
     outside = [(place, named) for place, named in ranked if named.rule in OUTSIDE_WAIT]
     wait_us = _wait_us(signals, [named for _, named in of_wait])
     starts_us = (
@@ -126,13 +129,14 @@ def _of_wait(signals: Signals, wait_us: float) -> str:
     return "data wait and CPU time of the step" if wait_us > SAME * _unrecorded_us(signals) else "data wait"
 
 
-def _wait_us(signals: Signals, claiming: Iterable[NamedFinding]) -> float:
+def _wait_us(signals: Signals, claiming: Sequence[NamedFinding]) -> float:
     """All data wait but for what recording has, and of the step itself what each gives back, which is no more than
     DataLoader workers take.
     """
     of_step_us = sum(_of_step_us(named) for named in claiming if named.gain.us_per_step)
     if signals.taken is not None:
-        of_step_us = min(of_step_us, signals.taken.saved_us(1.0))
+        most_us = signals.taken.saved_us(1.0)
+        of_step_us = most_us if any(named.rule == OF_CPUS for named in claiming) else min(of_step_us, most_us)
     return _unrecorded_us(signals) + of_step_us
 
 

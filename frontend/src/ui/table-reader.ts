@@ -9,7 +9,7 @@ import type { Cell, Ends, TableText } from "../model/table-text";
 export function readTable(table: HTMLTableElement, whole: HTMLTableElement = table, unshown = true): TableText {
   const body = [...whole.querySelectorAll<HTMLTableRowElement>("tbody tr")].map(columnsOf);
   const heads = headsOf(table, body);
-  const hasWords = (at: number): boolean => body.some((row) => wordsOf(row[at]) !== "");
+  const hasWords = (at: number): boolean => body.some((row) => (row[at]?.dataset.copied ?? wordsOf(row[at])) !== "");
   const hidden = headCells(table).map((cell) => cell.hidden);
   const kept = [...heads.keys()].filter((at) => hasWords(at) && (unshown || hidden[at] !== true));
   return {

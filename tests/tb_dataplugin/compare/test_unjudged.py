@@ -25,7 +25,14 @@ PARTS = (
 def test_what_has_most_of_an_uncertain_difference_is_said_though_no_interval_is_known() -> None:
     (fact,) = largest_unjudged(PARTS, total(9000), "sample")
     assert fact.text.startswith(
-        "data wait: sample::Pets: 0.0300 → 1.48 ms, 1.45 ms of the difference of 2.00 ms per sample"
+        "data wait: sample::Pets: 0.0300 → 1.48 ms, 1.45 ms of the 2.00 ms per sample by which the whole time differs;"
+    )
+
+
+def test_a_part_that_moved_further_than_the_whole_is_said_to_be_more_than_that() -> None:
+    (fact,) = largest_unjudged(PARTS, total(8200), "sample")
+    assert (
+        "1.45 ms, more than the 1.20 ms per sample by which the whole time differs: the rest takes less;" in fact.text
     )
 
 

@@ -92,6 +92,18 @@ def test_what_findings_save_together_counts_what_each_gives_back_to_the_step() -
     assert together.us == pytest.approx(whole + 40.0)
 
 
+def test_what_all_stages_take_of_the_step_is_no_time_beside_what_each_gives_back() -> None:
+    signals = signals_of(held_up())
+    (first, *_), _ = run_rules(signals)
+    whole = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
+    taken = TakenCpus(own_ns=100_000, delayed=0.4, threads=1.0, workers_ns=1e6, by_workers=1.0)
+    gives = replace(first.finding, evidence=(time(OF_STEP, 30.0, "30 us of the step"),))
+    stage = replace(first, finding=gives, gain=gain_of(whole + 30.0, signals, of_wait=True))
+    cpus = replace(first, rule="taken_cpus", gain=gain_of(40.0, signals))
+    (together,) = find_overlaps([cpus, stage], replace(signals, taken=taken))
+    assert (together.us, together.places) == (pytest.approx(whole + 40.0), (1, 2))
+
+
 def test_gains_of_one_idle_time_are_said_not_to_add_up() -> None:
     """The device is idle for 1.8 ms of a step of 2 ms; with DataLoader workers that allow less, for less."""
     whole = 10_000.0

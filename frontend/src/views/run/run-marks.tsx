@@ -3,7 +3,6 @@ import { formatCount } from "../../model/format";
 import { meaningOfTerm } from "../../model/terms";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Explained } from "../../ui/explained";
-import { Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
 import { AfterCell, CaptureWay, CountCell, DurationCell } from "./run-cells";
 
@@ -105,7 +104,7 @@ function MarkRow({ mark, run, lastedS, withNote }: MarkProps) {
           <Prose text={mark.note} />
         </td>
       )}
-      <td data-text={mark.capture}>
+      <td data-text={mark.capture} data-copied={mark.capture === "" ? whyNot(mark) : undefined}>
         <Recorded run={run} mark={mark} />
       </td>
     </tr>
@@ -118,9 +117,14 @@ function Change({ of }: { of: string }) {
 }
 
 /** The name of a capture would take the room of the note. */
+function whyNot({ missed }: RunMark): string {
+  return missed === "" ? "" : `Not recorded: ${missed}`;
+}
+
 function Recorded({ run, mark }: { run: string; mark: RunMark }) {
   const { capture, missed, captured_after: isAfter } = mark;
-  if (capture === "") return <Unknown reason={missed === "" ? "Nothing was recorded." : `Not recorded: ${missed}.`} />;
+  if (capture === "")
+    return <Explained text={`${missed === "" ? "Nothing was recorded" : whyNot(mark)}.`}>none</Explained>;
   return (
     <CaptureWay run={run} capture={capture} label={isAfter ? "open the steps after it" : "open"} testId="open-mark" />
   );
