@@ -101,7 +101,7 @@ def test_what_all_stages_take_of_the_step_is_no_time_beside_what_each_gives_back
     stage = replace(first, finding=gives, gain=gain_of(whole + 30.0, signals, of_wait=True))
     cpus = replace(first, rule="taken_cpus", gain=gain_of(40.0, signals))
     (together,) = find_overlaps([cpus, stage], replace(signals, taken=taken))
-    assert (together.us, together.places) == (pytest.approx(whole + 40.0), (1, 2))
+    assert together.us == pytest.approx(whole + 40.0) and together.places == (1, 2)
 
 
 def test_gains_of_one_idle_time_are_said_not_to_add_up() -> None:
