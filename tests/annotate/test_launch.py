@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -188,6 +189,38 @@ def test_a_loader_that_another_thread_iterates_while_we_begin_waits_for_that(
         thread.join()
     assert done == ["begun", *["iterated"] * 3]
     assert watch._armed == []
+
+
+def test_the_first_of_several_threads_stays_the_first_while_we_begin(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loaders draw their seeds from one random generator: in another order workers would get others."""
+    begins, goes_on = threading.Event(), threading.Event()
+    order: list[int] = []
+
+    class Own(DataLoader[int]):
+        def _get_iterator(self) -> Any:
+            if threading.current_thread() is threads[0]:
+                time.sleep(0.2)
+            order.append(threads.index(threading.current_thread()))
+            return super()._get_iterator()
+
+    def begin() -> None:
+        begins.set()
+        goes_on.wait()
+
+    monkeypatch.setattr("annotate.launch.begin.begin", begin)
+    watch.install()
+    threads = [threading.Thread(target=lambda: list(Own(Numbers()))) for _ in range(2)]
+    threads[0].start()
+    begins.wait()
+    threads[1].start()
+    threads[1].join(0.1)
+    goes_on.set()
+    for thread in threads:
+        thread.join()
+    assert order == [0, 1]
+    assert watch._armed == [] and not watch._lock.locked()
 
 
 def test_annotate_itself_takes_the_place_of_what_watches(folder: Path) -> None:

@@ -178,9 +178,9 @@ def _first_iteration(cls: type, name: str, original: Callable[..., Any]) -> Any:
     def make_iterator(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not _armed:  # somebody has kept this function
             return original(self, *args, **kwargs)
-        is_in_place = vars(cls).get(name) is make_iterator
+        is_in_place, is_first = vars(cls).get(name) is make_iterator, False
         try:
-            _begin_once()
+            is_first = _begin_once()
         except KeyboardInterrupt:
             if name != "__iter__" or not _has_pythons_ctrl_c():
                 raise
@@ -188,7 +188,11 @@ def _first_iteration(cls: type, name: str, original: Callable[..., Any]) -> Any:
         finally:
             disarm()
         method = getattr(cls, name) if is_in_place else original
-        return method(self, *args, **kwargs)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            if is_first:
+                _let_others_go_on()
 
     vars(make_iterator)["annotate_asleep"] = _give_way
     return make_iterator
@@ -197,7 +201,7 @@ def _first_iteration(cls: type, name: str, original: Callable[..., Any]) -> Any:
 def _give_way() -> Callable[[], None]:
     """The program uses annotate itself, which looks at the same methods: what it is to call at the first iteration."""
     disarm()
-    return _begin_once
+    return _begin_alone
 
 
 def disarm(kept: type | None = None) -> None:
@@ -218,24 +222,40 @@ def disarm(kept: type | None = None) -> None:
     _armed[:] = [each for each in _armed if each not in armed]
 
 
-def _begin_once() -> None:
-    """In the first thread that iterates a loader. Others wait until it has: what they iterated meanwhile, as an
-    evaluation in a thread of its own does, would not be followed.
+def _begin_alone() -> None:
+    if _begin_once():
+        _let_others_go_on()
+
+
+def _begin_once() -> bool:
+    """In the first thread that iterates a loader. Others wait until it goes on: what they iterated meanwhile, as an
+    evaluation in a thread of its own does, would not be followed, and of several that draw from one random generator
+    the first stays the first. Whether the calling thread is the one that they wait for.
     """
     global _begins, _is_due
     pid, thread = os.getpid(), get_ident()
     # Not in the middle of it, nor in a child that was forked then.
     if (_begins is not None and (_begins[0] != pid or _begins[1] == thread)) or not _lock.acquire(True, _LONGEST_S):
-        return
+        return False
+    is_first, _is_due, _begins = _is_due, False, (pid, thread)
     try:
-        if _is_due:
-            _is_due, _begins = False, (pid, thread)
+        if is_first:
             disarm(kept=getattr(sys.modules.get(_WATCHED), "DataLoader", None))
             _begin()
+        return is_first
+    except BaseException:
+        is_first = False
+        raise
     finally:
-        _begins = None
         disarm()
-        _lock.release()
+        if not is_first:
+            _let_others_go_on()
+
+
+def _let_others_go_on() -> None:
+    global _begins
+    _begins = None
+    _lock.release()
 
 
 def _begin() -> None:
