@@ -354,12 +354,15 @@ class WorkerCapture:
             except OSError as error:
                 self._failed = str(error)
                 return None
-            if self._is_first(made) and self.window is not None and not self.window[1]:
-                made.open_window()
+            self._publish(made)
         return self.spool
 
-    def _is_first(self, made: Spool) -> bool:
-        """Whether that spool is the capture's; else another thread has made it meanwhile."""
+    def _publish(self, made: Spool) -> bool:
+        """Whether that spool is the capture's; else another thread has made it meanwhile. No thread gets one whose
+        window is yet to be opened: its workers would not record their first batches.
+        """
+        if self.window is not None and not self.window[1]:
+            made.open_window()
         self.spool = self._spools.setdefault("first", made)  # one step: no lock that a fork may copy locked
         if self.spool is not made:
             made.remove()

@@ -274,10 +274,8 @@ class StandingWorkers(WorkerCapture):
             except OSError as error:
                 self._failed = str(error)
                 return None
-            if self._is_first(made):
+            if self._publish(made):
                 at_end(self._at_exit)
-                if self.window is not None and not self.window[1]:
-                    made.open_window()
         return self.spool
 
     def _at_exit(self) -> None:

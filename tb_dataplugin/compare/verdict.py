@@ -214,7 +214,7 @@ def _reasons(compared: Compared, total: Quantity) -> tuple[list[str], str]:
         is_line = lines and not alike and not mostly.is_all
         return [mostly.text, *causes], f" In the training thread, {lines[0]}." if is_line else ""
     if not alike and lines:
-        return [f"{lines[0]} in the training thread"], ""
+        return [f"{lines[0]} {_in_thread(compared)}"], ""
     where = "" if compared.rank is None else " of this rank"
     nothing = f"no stage{where} explains it" if compared.settings else f"no stage{where} and no setting explains it"
     return causes or [nothing], ""
@@ -318,7 +318,11 @@ def _alike(compared: Compared, total: Quantity) -> list[str]:
     """What certainly went the way of the time."""
     slower = (total.after_us or 0.0) > (total.before_us or 0.0)
     alike = [*map(clause, (one for one in _noteworthy(compared) if (one.outcome in MORE) == slower))]
-    return alike or [f"{line} in the training thread" for line in _of_lines(compared, slower)]
+    return alike or [f"{line} {_in_thread(compared)}" for line in _of_lines(compared, slower)]
+
+
+def _in_thread(compared: Compared) -> str:
+    return f"in the training thread{', by stack samples alone' if _doubt_of_lines(compared.parts) else ''}"
 
 
 def _by_waiting(waited: float, changed: float) -> str:
@@ -391,7 +395,6 @@ def _line_evidence(compared: Compared) -> list[Evidence]:
 
 def _doubt_of_lines(parts: Sequence[Quantity]) -> str:
     """A line is judged by its stack samples alone; how far runs differ only the whole shows that it is part of."""
-    rest = next((part for part in parts if part.name == "rest"), None)
-    if rest is None or rest.outcome != "not_significant":
-        return ""
-    return f", but the rest of the step as a whole did not change significantly ({with_interval(rest)})"
+    doubtful = (one for one in parts if one.name == "rest" and one.outcome in ("not_significant", "too_short"))
+    text = ", but the rest of the step as a whole did not change significantly ({})"
+    return next((text.format(with_interval(rest)) for rest in doubtful), "")

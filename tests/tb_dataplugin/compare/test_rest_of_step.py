@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from tb_dataplugin.compare import compare
+from tb_dataplugin.compare.quantity import Outcome, Quantity
+from tb_dataplugin.compare.verdict import _doubt_of_lines
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
+from tb_dataplugin.units import TOO_WIDE
 from tests.tb_dataplugin.findings.cases import capture_of
 from tests.trace_builder import TraceBuilder
 
@@ -80,6 +83,16 @@ def test_a_line_that_runs_may_differ_by_as_much_is_doubted() -> None:
     assert next(part for part in found.parts if part.name == "rest").outcome == "not_significant"
     texts = said(found, "own_line")
     assert texts and all(" per step, but the rest of the step as a whole did not change" in text for text in texts)
+
+
+def test_a_line_is_doubted_where_its_part_is_too_uncertain_to_compare() -> None:
+    parts = (quantity("rest", "too_short"),)
+    assert "did not change significantly (too uncertain to compare)" in _doubt_of_lines(parts)
+    assert _doubt_of_lines((quantity("rest", "less"),)) == ""
+
+
+def quantity(name: str, outcome: Outcome) -> Quantity:
+    return Quantity("part", name, "rest of the step", 25_400.0, 8290.0, -0.67, None, TOO_WIDE, outcome)
 
 
 def test_the_same_program_has_no_line_that_changed() -> None:
