@@ -43,7 +43,6 @@ from tb_dataplugin.units import duration, listed, ordinal, percent, plural
 from tb_dataplugin.words import BLOCKED_BY, NO_STAGES, cause_label, label_of
 
 _BUILDING: Final = frozenset[StageKind](("sample", "read", "decode", "transform", "collate", "user"))
-
 SLOWEST: Final[dict[SlowestPart, str]] = {
     "read": "reading",
     "prepare": "preparation",
