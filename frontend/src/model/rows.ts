@@ -1,6 +1,7 @@
 // The table of all captures: which rows are shown, and the trend over those of one run.
 
 import type { CaptureRow } from "../contract/report";
+import { shortName, whenOf } from "./captures";
 
 /** Rows of `run` (null: of all runs) whose names or words contain every word of `search`. */
 export function rowsShown(rows: readonly CaptureRow[], run: string | null, search: string): CaptureRow[] {
@@ -12,6 +13,15 @@ function textOf(row: CaptureRow): string {
   return [row.run, row.name, row.mode, row.bound, row.verdict, row.finding, row.error, row.state]
     .join(" ")
     .toLowerCase();
+}
+
+/** `sentence` of the server, with the captures in it named as their rows are: by the time in words, not by that in the name. */
+export function withRowNames(sentence: string, rows: readonly CaptureRow[]): string {
+  return rows.reduce((text, row) => {
+    const { start, end, isStamped } = shortName(row.name);
+    const when = isStamped ? whenOf({ taken: row.taken, takenBy: row.taken_by }) : null;
+    return when === null ? text : text.replaceAll(row.name, `${start}${end} (${when.words})`);
+  }, sentence);
 }
 
 export function containsAll(text: string, words: readonly string[]): boolean {

@@ -108,6 +108,16 @@ export function Icicle({ flame, zoomed, found, label, ...rest }: Props) {
   );
 }
 
+/** What can be done in an Icicle, to stand below it. */
+export function IcicleKeys() {
+  return (
+    <p class="muted keys">
+      Click or <kbd>Enter</kbd> zooms in, arrow keys move, <kbd>Backspace</kbd> goes to the caller, <kbd>Esc</kbd> to
+      the whole graph.
+    </p>
+  );
+}
+
 /** Where a key other than an arrow zooms to; null where it is for somebody else. */
 function zoomBy(key: string, flame: Flame, zoomed: number, current: number): number | null {
   if (key === "Enter" || key === " ") return current;

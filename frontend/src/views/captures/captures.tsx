@@ -2,7 +2,15 @@ import { Fragment } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import type { CaptureRow } from "../../contract/report";
 import { plural } from "../../model/format";
-import { courseOf, programsWithCourse, rowsShown, runsOfRows, runsWithCourse, subjectOf } from "../../model/rows";
+import {
+  courseOf,
+  programsWithCourse,
+  rowsShown,
+  runsOfRows,
+  runsWithCourse,
+  subjectOf,
+  withRowNames,
+} from "../../model/rows";
 import { selectCapture } from "../../state/actions";
 import { captureRows, captureSearch, chosenRun, entry, rowsError } from "../../state/atoms";
 import { listingKey, loadRows } from "../../state/listing";
@@ -28,7 +36,7 @@ export function Captures() {
     <div data-testid="all-captures" class="all-captures">
       {sentence !== "" && (
         <p class="sentence" data-testid="captures-sentence">
-          <Prose text={sentence} />
+          <Prose text={withRowNames(sentence, listing.rows)} />
         </p>
       )}
       {listing.waiting > 0 && (

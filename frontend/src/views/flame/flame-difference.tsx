@@ -6,7 +6,7 @@ import { chooseTimeUnit, formatChange, formatDuration, plural } from "../../mode
 import { flameScope, flameZoom } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
-import { Icicle, type Paint } from "../../ui/icicle";
+import { Icicle, IcicleKeys, type Paint } from "../../ui/icicle";
 import { PictureMenu } from "../../ui/picture-menu";
 import { Legend } from "../../ui/swatch";
 import { paintIn, textOfFrame } from "./frame-facts";
@@ -94,9 +94,7 @@ function Graph({ change, unit }: { change: FlameChange; unit: string }) {
         describe={(frame) => <Facts frame={frame} facts={factsOf(sidesOf(change, frame), unit)} />}
         onZoom={zoom}
       />
-      <p class="muted keys">
-        Click or <kbd>Enter</kbd> zooms in, arrow keys walk, <kbd>Esc</kbd> leads back.
-      </p>
+      <IcicleKeys />
       <DifferenceList change={change} flame={flame} />
     </figure>
   );

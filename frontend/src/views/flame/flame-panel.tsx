@@ -18,7 +18,7 @@ import {
 import { formatDuration, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { chosenSteps, flameMeasure, flameOrder, flameSearch, flameZoom } from "../../state/atoms";
-import { Icicle } from "../../ui/icicle";
+import { Icicle, IcicleKeys } from "../../ui/icicle";
 import { PictureMenu } from "../../ui/picture-menu";
 import { AllSteps } from "../shared/selection";
 import { FrameFacts, frameWords, paintFrame, textOfFrame } from "./frame-facts";
@@ -219,10 +219,7 @@ function Notes({ part, measure, order, wholeUs }: NotesProps) {
   const leftOut = tree?.left_out ?? 0;
   return (
     <div class="muted">
-      <p class="keys">
-        Click or <kbd>Enter</kbd> zooms in, arrow keys move, <kbd>Backspace</kbd> goes to the caller, <kbd>Esc</kbd> to
-        the whole graph.
-      </p>
+      <IcicleKeys />
       {(part.key === PIPELINE || part.spans.has(part.key)) && (
         <p class="flame-note" data-testid="flame-spans">
           Shares are of the {formatDuration(wholeUs)} {WHOLE_WORDS[measure]}. {measure === "all" && besideSpans(part)}
