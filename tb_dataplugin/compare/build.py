@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from tb_dataplugin.compare.build_flames import flame_report
+from tb_dataplugin.compare.compared import Compared
 from tb_dataplugin.compare.crowded import CODE, crowded_sides
 from tb_dataplugin.compare.cut_off import CODE as CUT_OFF
 from tb_dataplugin.compare.cut_off import cut_off_sides
@@ -41,7 +42,7 @@ from tb_dataplugin.compare.sides import (
 )
 from tb_dataplugin.compare.stages import compare_stages
 from tb_dataplugin.compare.total import compare_time
-from tb_dataplugin.compare.verdict import Compared, Outcome, judge
+from tb_dataplugin.compare.verdict import Outcome, judge
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build import diagnostic_report

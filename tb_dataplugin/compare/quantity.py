@@ -18,6 +18,8 @@ SIGNIFICANT: Final[tuple[Outcome, ...]] = ("faster", "slower", "more", "less")
 COME_AND_GONE: Final[tuple[Outcome, ...]] = ("new", "gone")
 CERTAIN: Final[tuple[Outcome, ...]] = (*SIGNIFICANT, *COME_AND_GONE)
 UNTOLD: Final[tuple[Outcome, ...]] = ("too_short", "unknown")
+INNER: Final = 1.28 / 1.96
+"""What an interval of 80% is of one of 95%, by standard errors; of few runs it is less."""
 IDENTICAL: Final = "identical"
 NONE_BEFORE: Final = "none before"
 NONE_AFTER: Final = "none after"
@@ -90,6 +92,17 @@ class Quantity:
     @property
     def significant(self) -> bool:
         return self.outcome in SIGNIFICANT
+
+    @property
+    def leans(self) -> bool:
+        """Whether no change lies outside of the inner part of the interval: of as many runs, an interval of 80% would
+        not have it. The same if before and after change places.
+        """
+        ends = self.interval
+        if self.change is None or ends is None or ends.high is None or ends.low <= -1:
+            return False
+        low, high, value = (math.log1p(each) for each in (ends.low, ends.high, self.change))
+        return abs(value) > INNER * (high - low) / 2
 
     @property
     def is_vague_swapped(self) -> bool:

@@ -8,13 +8,14 @@ from math import exp, log
 from typing import Final, Literal
 
 from tb_dataplugin.compare.changes import clause, difference_us, moved_us, pair, stage_evidence, with_interval
+from tb_dataplugin.compare.compared import Compared
 from tb_dataplugin.compare.largest_part import mostly_data_wait
 from tb_dataplugin.compare.noise import Z_95
-from tb_dataplugin.compare.other_loaders import OtherWait, but_for, evidence_of_others, others_sentence
+from tb_dataplugin.compare.other_loaders import but_for, evidence_of_others, others_sentence
 from tb_dataplugin.compare.own_lines import OwnLine
 from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import COME_AND_GONE, Quantity
-from tb_dataplugin.compare.settings import SettingChange, beside_one_process, setting_evidence, setting_words
+from tb_dataplugin.compare.settings import beside_one_process, setting_evidence, setting_words
 from tb_dataplugin.compare.sides import Unit
 from tb_dataplugin.compare.unjudged import largest_unjudged
 from tb_dataplugin.findings.evidence import Evidence, time
@@ -38,55 +39,6 @@ MORE: Final = ("more", "slower", "new")
 
 WAITED: Final = "stages waited for a CPU"
 """Whoever held it: the loop's own workers and threads as well as other programs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """All that the verdict is made of. `why_not`: what makes the sides different programs, "" where nothing does."""
-
-    unit: Unit
-    runs: int
-    """On the side that has more."""
-    sharing: tuple[float, float] | None
-    """Logarithm of how much longer stages took for waiting for a CPU, before and after; None where little."""
-    same_content: bool
-    why_not: str
-    time: Quantity | None
-    parts: Sequence[Quantity]
-    stages: Sequence[Quantity]
-    settings: Sequence[SettingChange]
-    not_judged: tuple[Evidence, ...] = ()
-    promises: tuple[Evidence, ...] = ()
-    """What findings before the change said that it would save, beside what it saved."""
-    waiting: tuple[float, float] | None = None
-    """The same of all that stages do, sleeping included: what a change of the whole may be by. None: as `sharing`."""
-    own_lines: tuple[OwnLine, ...] = ()
-    """Lines of the training thread that certainly changed."""
-    crowded: str = ""
-    """Which side other programs are known to have made wait for a CPU, by its report; "" where none."""
-    cut_off: str = ""
-    """Which side has a file without its end, and what that leaves; "" where none."""
-    within_epoch: bool = False
-    """A considerable part of the time is starts and ends of epochs that are left out: the total is without them."""
-    too_few: str = ""
-    """How many steps it takes, and which sides have fewer; "" where none."""
-    others: tuple[OtherWait, ...] = ()
-    """Waits for other DataLoaders inside some steps: no other time has them."""
-    rank: int | None = None
-    """Where a side has several: the one that is compared."""
-
-    @property
-    def within(self) -> str:
-        return " within an epoch" if self.within_epoch else ""
-
-    @property
-    def quantities(self) -> list[Quantity]:
-        return [
-            *([self.time] if self.time else []),
-            *self.parts,
-            *self.stages,
-            *(other.quantity for other in self.others),
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +95,15 @@ def _judged(compared: Compared) -> Verdict:
     if total.outcome == "faster" or total.outcome == "slower":
         doubtful = f" Doubtful: {compared.crowded}." if compared.crowded else ""
         return Verdict(total.outcome, _differs(compared, total) + doubtful, evidence)
-    if total.outcome == "too_short" or total.is_vague_swapped:
-        if likely := _likely(compared, total):
-            return Verdict("too_short", likely, evidence, f"“likely” rests on: {listed(_alike(compared, total))}")
-        return Verdict("too_short", _certain(compared) + _too_short(compared, total), evidence)
+    is_short = total.outcome == "too_short" or total.is_vague_swapped
+    outcome: Outcome = "too_short" if is_short else "not_significant"
+    if likely := _likely(compared, total, is_short):
+        return Verdict(outcome, likely, evidence, f"“likely” rests on: {listed(_alike(compared, total))}")
+    if is_short:
+        return Verdict(outcome, _certain(compared) + _too_short(compared, total), evidence)
     where = f"{compared.within}{but_for(compared.others)}"
     sentence = f"No significant difference{where}: {_times(total, compared.unit)}{_known(total)}."
-    return Verdict("not_significant", sentence + _but(compared), evidence)
+    return Verdict(outcome, sentence + _but(compared), evidence)
 
 
 def _known(total: Quantity) -> str:
@@ -291,26 +245,29 @@ def _for_certainty(compared: Compared) -> str:
     return f"capture {quieter}{_more_runs(compared)}"
 
 
-def _likely(compared: Compared, total: Quantity) -> str:
+def _likely(compared: Compared, total: Quantity, is_short: bool) -> str:
     """Where the time changed by more than the waiting for a CPU did, and a stage, a part or a line of it certainly went
     that way: ``Likely faster, not certain: 91.7 → 21.9 ms per sample (4.2x), about 28% of that by less waiting for a
-    CPU.``
+    CPU.`` Of a total that is too uncertain to say an interval of that waiting is the reason; another's interval leans
+    that way itself: more runs must not make less of a change that they confirm.
     """
-    if not compared.sharing or not total.before_us or not total.after_us:
+    if not (compared.sharing if is_short else total.leans) or not total.before_us or not total.after_us:
         return ""
     changed = log(total.after_us / total.before_us)
     slower = changed > 0
-    before, after = compared.waiting or compared.sharing
+    before, after = compared.waiting or compared.sharing or (0.0, 0.0)
     waited = (after - before) * (1 if slower else -1)
     alike = _alike(compared, total)
     if not alike or abs(changed) <= waited:
         return ""
     mostly = mostly_data_wait(compared.parts, total)
     return (
-        f"Likely {'slower' if slower else 'faster'}{compared.within}, not certain: {_times(total, compared.unit)} "
-        f"({ratio(exp(abs(changed)))}){_by_waiting(waited, changed) if _is_told(waited) else ''}"
+        f"Likely {'slower' if slower else 'faster'}{compared.within}, not certain: {_times(total, compared.unit)}"
+        f"{f' ({ratio(exp(abs(changed)))})' if is_short else _known(total)}"
+        f"{_by_waiting(waited, changed) if _is_told(waited) else ''}"
         f"{f'; {mostly.text}' if mostly else ''}.{setting_words(compared.settings)} Significant: {listed(alike)}. "
-        f"Waiting for a CPU differs from run to run: for certainty {_for_certainty(compared)}."
+        f"{'Waiting for a CPU differs from run to run: for' if compared.sharing else 'For'} certainty "
+        f"{_for_certainty(compared)}."
     )
 
 

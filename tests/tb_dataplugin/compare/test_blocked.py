@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tb_dataplugin.compare.compared import Compared
 from tb_dataplugin.compare.noise import typical_figure
 from tb_dataplugin.compare.quantity import Quantity, StageCalls
 from tb_dataplugin.compare.sides import Measure, Run, StageFigures, sharing, waiting
 from tb_dataplugin.compare.stages import compare_stages
-from tb_dataplugin.compare.verdict import Compared, judge
+from tb_dataplugin.compare.verdict import judge
 from tb_dataplugin.report import report_pb2 as pb
 
 BLOCKS = 16

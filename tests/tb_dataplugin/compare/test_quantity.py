@@ -6,6 +6,7 @@ from typing import Literal
 
 import pytest
 
+from tb_dataplugin.compare.compared import Compared
 from tb_dataplugin.compare.limit import judge_limit
 from tb_dataplugin.compare.noise import Change
 from tb_dataplugin.compare.own_lines import OwnLine
@@ -24,7 +25,7 @@ from tb_dataplugin.compare.quantity import (
 from tb_dataplugin.compare.settings import SettingChange, compare_settings
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.compare.stages import Typical, says_less
-from tb_dataplugin.compare.verdict import Compared, judge
+from tb_dataplugin.compare.verdict import judge
 from tb_dataplugin.export.compare_markdown import compare_markdown
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.report import report_pb2 as pb
@@ -257,11 +258,13 @@ def swapped(total: Quantity) -> Quantity:
 
 
 @pytest.mark.parametrize("sharing", [None, (0.9, 0.6)])
-@pytest.mark.parametrize("ends", [(-0.70, 0.073), (-0.2, 0.1)])
+@pytest.mark.parametrize(
+    ("after", "ends"), [(297.0, (-0.70, 0.073)), (494.0, (-0.2, 0.1)), (350.0, (-0.56, 0.007)), (500.0, (-0.4, 0.5))]
+)
 def test_both_directions_of_a_pair_give_one_kind_of_verdict(
-    ends: tuple[float, float], sharing: tuple[float, float] | None
+    after: float, ends: tuple[float, float], sharing: tuple[float, float] | None
 ) -> None:
-    total = Quantity("time", "time", "time", 525.0, 297.0, -0.43, Interval(*ends), "", "not_significant")
+    total = Quantity("time", "time", "time", 525.0, after, after / 525 - 1, Interval(*ends), "", "not_significant")
     stages = (quantity("decode::JPEG", "faster"),)
     there = judge(of_step(sharing, total, stages=stages))
     back = judge(of_step(sharing and sharing[::-1], swapped(total), stages=(replace(stages[0], outcome="slower"),)))
@@ -270,7 +273,19 @@ def test_both_directions_of_a_pair_give_one_kind_of_verdict(
         there.sentence.split(",")[0].replace("faster", "slower").split(":")[0]
         == back.sentence.split(",")[0].split(":")[0]
     )
-    assert ("Likely" in there.sentence) == (sharing is not None and ends[0] == -0.70)
+    assert ("Likely" in there.sentence) == (after == 350.0 or (after == 297.0 and sharing is not None))
+
+
+def test_more_runs_do_not_make_less_of_a_change_that_they_confirm() -> None:
+    """A pair of single runs says "Likely faster": two a side, of which the interval only just has no change, too."""
+    total = Quantity("time", "time", "time", 1620.0, 1080.0, -0.333, Interval(-0.56, 0.007), "−56% to +0.7%", "faster")
+    stages = (quantity("decode::JPEG", "faster"),)
+    said = judge(replace(of_step((0.5, 0.5), replace(total, outcome="not_significant"), stages=stages), runs=2))
+    assert (said.outcome, said.basis[:8]) == ("not_significant", "“likely”")
+    assert said.sentence.startswith("Likely faster, not certain: 1.62 → 1.08 ms per step (−33%, 95% interval −56% to ")
+    assert said.sentence.endswith("for certainty capture more runs on each side.")
+    nothing = judge(replace(of_step((0.5, 0.5), replace(total, outcome="not_significant")), runs=2))
+    assert nothing.sentence.startswith("No significant difference: "), "no stage certainly went that way"
 
 
 def test_a_line_that_is_gone_makes_a_change_likely_and_one_that_waiting_may_have_moved_does_not() -> None:

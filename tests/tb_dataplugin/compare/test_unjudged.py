@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tb_dataplugin.compare.quantity import Outcome, Quantity
+from tb_dataplugin.compare.quantity import NEEDS_RUNS, Interval, Outcome, Quantity
 from tb_dataplugin.compare.unjudged import largest_unjudged
 
 
 def quantity(kind: str, title: str, before: float | None, after: float | None, outcome: Outcome) -> Quantity:
     change = after / before - 1 if before and after is not None else None
-    return Quantity(kind, title, title, before, after, change, None, "", outcome)  # type: ignore[arg-type]
+    return Quantity(kind, title, title, before, after, change, None, NEEDS_RUNS, outcome)  # type: ignore[arg-type]
 
 
 def total(after: float, outcome: Outcome = "too_short") -> Quantity:
@@ -27,6 +29,24 @@ def test_what_has_most_of_an_uncertain_difference_is_said_though_no_interval_is_
     assert fact.text.startswith(
         "data wait: sample::Pets: 0.0300 → 1.48 ms, 1.45 ms of the 2.00 ms per sample by which the whole time differs;"
     )
+
+
+@pytest.mark.parametrize(
+    ("after", "interval", "text", "said"),
+    [
+        ("too_short", None, "too uncertain to compare", "differs (too uncertain to compare)"),
+        ("not_significant", Interval(-0.1, 0.9), "−10% to +90%", "differs (+67%, 95% interval −10% to +90%, not sig"),
+    ],
+)
+def test_of_repeated_runs_it_has_an_interval_or_the_reason_that_there_is_none(
+    after: Outcome, interval: Interval | None, text: str, said: str
+) -> None:
+    judged = replace(
+        quantity("data_wait_by_stage", "data wait: sample::Pets", 3000.0, 5000.0, after), interval=interval
+    )
+    (fact,) = largest_unjudged((judged,), total(9000), "sample")
+    assert said in fact.text and "only its sum" not in fact.text
+    assert largest_unjudged((replace(judged, outcome="more"),), total(9000), "sample") == (), "it is certain"
 
 
 def test_a_part_that_moved_further_than_the_whole_is_said_to_be_more_than_that() -> None:
