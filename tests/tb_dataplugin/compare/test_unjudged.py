@@ -41,9 +41,8 @@ def test_what_has_most_of_an_uncertain_difference_is_said_though_no_interval_is_
 def test_of_repeated_runs_it_has_an_interval_or_the_reason_that_there_is_none(
     after: Outcome, interval: Interval | None, text: str, said: str
 ) -> None:
-    judged = replace(
-        quantity("data_wait_by_stage", "data wait: sample::Pets", 3000.0, 5000.0, after), interval=interval
-    )
+    pets = quantity("data_wait_by_stage", "data wait: sample::Pets", 3000.0, 5000.0, after)
+    judged = replace(pets, interval=interval, interval_text=text)
     (fact,) = largest_unjudged((judged,), total(9000), "sample")
     assert said in fact.text and "only its sum" not in fact.text
     assert largest_unjudged((replace(judged, outcome="more"),), total(9000), "sample") == (), "it is certain"
