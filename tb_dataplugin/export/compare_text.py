@@ -92,7 +92,7 @@ def _parts(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     own = [part for part in comparison.parts if part.name.startswith(OWN)]
     device = [part for part in comparison.parts if part not in thread and part not in by_stage and part not in own]
     whole = max(comparison.time.before_us, comparison.time.after_us)
-    waiting = "Rest of the step, by samples of the training thread's state"
+    waiting = "Rest of the step: what held the training thread up, by stack samples"
     groups = (
         ("Training thread", thread),
         (waiting, own),

@@ -59,7 +59,7 @@ def test_waiting_for_pythons_lock_explains_a_change() -> None:
     assert lock.before_us == pytest.approx(0.6 * 4900, rel=0.05)
     assert " ms less waiting for Python's lock (GIL)" in found.sentence
     assert "no stage" not in found.sentence
-    assert "Rest of the step, by samples of the training thread's state" in compare_text(found)
+    assert "Rest of the step: what held the training thread up, by stack samples" in compare_text(found)
 
 
 def test_a_line_that_is_gone_is_said_beside_too_few_samples_too() -> None:

@@ -276,7 +276,7 @@ function Numbers({ comparison }: { comparison: Comparison }) {
       <PartTable parts={ofThread(comparison)} title={`Training thread, per ${unit}`} />
       <PartTable
         parts={ofKind(comparison, "part").filter(isOwn)}
-        title={`Rest of the step, by samples of the training thread's state, per ${unit}`}
+        title={`Rest of the step: what held the training thread up, by stack samples, per ${unit}`}
       />
       <PartTable parts={ofDevice(comparison)} title={`Device 0 in the same time, per ${unit}`} />
       <PartTable
