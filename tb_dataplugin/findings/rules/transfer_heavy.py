@@ -8,6 +8,7 @@ from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.capacity import held_by_others, judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.foresight import WORTH_SAYING
 from tb_dataplugin.findings.in_memory import (
     ONLY_WAY,
     ONLY_WAY_CODE,
@@ -24,6 +25,7 @@ from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageWait, batch_bytes
 from tb_dataplugin.findings.thresholds import HAND_OVER_US, HEAVY_PART, WAY_BYTES_PER_S
 from tb_dataplugin.units import data_size, duration, percent, plural
+from tb_dataplugin.whatif import Change
 
 SMALLER: Final = (
     "Send fewer and smaller objects: uint8 rather than float, converted on the device, and lists of objects as one "
@@ -58,8 +60,10 @@ BUILDING: Final = 0.5
 
 CROWDED: Final = (
     "No CPU is free: the threads that send and receive a batch wait for one. "
-    "Leave one free for them ({}), and measure again."
+    "Leave one free for them ({}), and measure again.{}"
 )
+
+NOT_FEWER: Final = " Fewer DataLoader workers do not: with {} `tb-dataplugin whatif` predicts longer steps."
 
 RECORDED: Final = (
     "No CPU was free, and the process that samples threads for this recording took {} of one: the threads that send "
@@ -148,20 +152,32 @@ def _why_light(signals: Signals, no_cpu: bool | None) -> str:
     if signals.recorder is not None and signals.recorder.crowds:
         return RECORDED.format(percent(signals.recorder.used))
     if no_cpu:
-        return CROWDED.format(_ways_to_a_free_cpu(signals))
+        slower = _slower_with_fewer(signals)
+        return CROWDED.format(_ways_to_a_free_cpu(signals, bool(slower)), slower)
     workers = signals.workers
     return LOCKED if workers is None or workers.busy >= BUILDING else OBJECTS
 
 
-def _ways_to_a_free_cpu(signals: Signals) -> str:
+def _slower_with_fewer(signals: Signals) -> str:
+    """With one DataLoader worker less, as far as that can be predicted; "" where it may be as fast."""
+    workers, foresight = signals.num_workers or 0, signals.foresight
+    if workers <= 1 or foresight is None or held_by_others(signals) is not None:
+        return ""
+    is_as_fast = foresight.expects_gain(Change(workers=workers - 1), least=-WORTH_SAYING)
+    return NOT_FEWER.format(f"num_workers={workers - 1}") if is_as_fast is False else ""
+
+
+def _ways_to_a_free_cpu(signals: Signals, is_slower_with_fewer: bool) -> str:
     """None is not fewer DataLoader workers, and without a device torch's threads are what makes the step. Nor does any
     of these leave a CPU free that other programs want.
     """
     if held_by_others(signals) is not None:
         return "a machine that is not shared"
-    fewer = {"DataLoader workers": (signals.num_workers or 0) > 1, "threads of torch": signals.has_device}
+    may_be_fewer = (signals.num_workers or 0) > 1 and not is_slower_with_fewer
+    fewer = {"DataLoader workers": may_be_fewer, "threads of torch": signals.has_device}
     named = " or ".join(name for name, may_be in fewer.items() if may_be)
-    return f"fewer {named}, a machine that is not shared" if named else "a machine that is not shared"
+    less = "less work in the DataLoader workers" if is_slower_with_fewer else ""
+    return ", ".join(filter(None, [less, f"fewer {named}" if named else "", "a machine that is not shared"]))
 
 
 def _evidence(signals: Signals, wait: StageWait, size: float | None) -> tuple[Evidence, ...]:

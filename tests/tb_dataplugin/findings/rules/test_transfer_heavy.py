@@ -3,13 +3,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.other_programs import OtherPrograms
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.foresight import Foresight
 from tb_dataplugin.findings.in_memory import ONLY_WAY_CODE
 from tb_dataplugin.findings.rules.transfer_heavy import check
 from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.thresholds import HAND_OVER_US
+from tb_dataplugin.whatif import Change
 from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of, handed_over, signals_of
 from tests.trace_builder import TraceBuilder
 
@@ -98,6 +102,24 @@ def test_other_programs_leave_no_cpu_free_for_fewer_workers() -> None:
     crowded.top_level["dataPipeline"]["loaders"][0]["num_workers"] = 2
     said = check(replace(signals_of(crowded), other_programs=OtherPrograms(8, 0.99, 5.0)))
     assert isinstance(said, Finding) and "for them (a machine that is not shared)" in said.advice
+
+
+@pytest.mark.parametrize(("longer_us", "may_be_fewer"), [(8_000, False), (0, True), (-500, True), (None, True)])
+def test_fewer_workers_are_not_advised_where_steps_are_predicted_to_get_longer(
+    longer_us: float | None, may_be_fewer: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def expects_gain(foresight: Foresight, change: Change, least: float) -> bool | None:
+        assert change == Change(workers=1)
+        return None if longer_us is None else -longer_us >= least * 20_000
+
+    crowded = handed_over(9000, size=256).counter("host::cpu", 10, **{f"core {core}": 99.0 for core in range(8)})
+    crowded.top_level["dataPipeline"]["loaders"][0]["num_workers"] = 2
+    monkeypatch.setattr(Foresight, "expects_gain", expects_gain)
+    said = check(signals_of(crowded))
+    assert isinstance(said, Finding)
+    assert ("for them (fewer DataLoader workers, a machine" in said.advice) is may_be_fewer
+    slower = "(less work in the DataLoader workers, a machine that is not shared), and measure again. Fewer DataLoader"
+    assert (slower in said.advice) is ("with num_workers=1 `tb-dataplugin whatif`" in said.advice) is not may_be_fewer
 
 
 def test_a_single_worker_is_not_to_become_none() -> None:
