@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.line_patterns import Pattern
 from tb_dataplugin.findings.evidence import Evidence, share
@@ -12,6 +15,9 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, PATTERN
 from tb_dataplugin.units import percent, plural
+
+FILLS_SLICES: Final = re.compile(r"\[[^\]]*[:,][^\]]*\]\s*=(?!=)")
+"""In a line that fills slices of an array, which is there already."""
 
 
 def costly(signals: Signals, *patterns: Pattern) -> PatternSignal | None:

@@ -16,6 +16,7 @@ from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.in_memory import TORCHS, advice_for, code_for, saved_at_once, takes_samples
 from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.line_texts import WAITS
+from tb_dataplugin.findings.patterns import FILLS_SLICES
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
@@ -28,9 +29,9 @@ from tb_dataplugin.words import BLOCKED_BY
 
 ADVICE: Final = (
     "Return tensors of one shape and dtype from the dataset, so that collate only stacks them into one block of shared "
-    "memory; pad or convert per sample, or once on the device. Where batches are padded here, allocate them once "
-    "and fill their slices."
+    "memory; pad or convert per sample, or once on the device."
 )
+ALLOCATE: Final = f"{ADVICE} Where batches are padded here, allocate them once and fill their slices."
 CODE: Final = "batch = torch.zeros(len(samples), longest, ...)  # once; then batch[i, : len(sample)] = sample"
 
 COPIES: Final = (
@@ -90,10 +91,9 @@ INSTALLED: Final = (
 
 _JOINS: Final = re.compile(
     r"\b(?:stack|cat|concatenate|pad\w*|zeros|empty|full|tensor|as_tensor|from_numpy|copy_)\("
-    r"|\[(?:[^\]]*[:,][^\]]*|i|j|k|n|b|idx|index|row|number)\]\s*=(?!=)"
+    rf"|{FILLS_SLICES.pattern}|\[(?:i|j|k|n|b|idx|index|row|number)\]\s*=(?!=)"
 )
-"""With an array that is filled by number or slice: ``lexicon[word] = ...`` fills a dict."""
-"""In a line that puts samples together, which the advice is about."""
+"""In a line that puts samples together, which the advice is about: ``lexicon[word] = ...`` fills a dict."""
 _GATHERS: Final = re.compile(r"\]\s*=\s*(?!(?:batch|examples?|items?|rows|samples?|seq\w*)\b)[\w.]+\[")
 """Row by row, from an array that is no list of the samples: ``rows[k] = self.x[v]``."""
 _NUMBERS: Final = re.compile(
@@ -159,7 +159,7 @@ def _advice(signals: Signals, stage: Stage | None) -> tuple[str, str]:
             GATHER if gathers else ""
         )
     if _JOINS.search(f"{source} {line.calls}("):
-        return ADVICE, CODE
+        return (ADVICE, "") if FILLS_SLICES.search(source) else (ALLOCATE, CODE)
     then = f" Then see {line.second} of it." if line.second else ""
     of_line = OF_LINE if _NUMBERS.search(source) else OF_OTHER_LINE
     return f"{_begin(line)} {callee_advice(line.calls) or of_line}{then}", ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.patterns import costly, finding_about
+from tb_dataplugin.findings.patterns import FILLS_SLICES, costly, finding_about
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 
@@ -29,4 +29,6 @@ def _code(source: str) -> str:
         return source.replace("torch.tensor(np.", "torch.from_numpy(np.")
     if ".clone()" in source:
         return f"{source.replace('.clone()', '')}  # torch.stack copies anyway"
+    if FILLS_SLICES.search(source):
+        return "batch[i, : len(sample)] = torch.from_numpy(sample)  # where the dataset returns arrays, not lists"
     return "torch.stack([torch.from_numpy(sample) for sample in samples])"

@@ -20,7 +20,7 @@ def test_a_heavy_collate_is_told() -> None:
     ("source", "computes"),
     [
         ("np.maximum(part, np.exp(-d), out=part)", True),
-        ("batch[i, : len(row)] = row", False),
+        ("batch.append(torch.zeros(longest))", False),
         ("images = torch.stack(images)", False),
         ("w, p = line.split(); lexicon[w] = p.split()", True),
         ("counts[token] = counts.get(token, 0) + 1", True),
@@ -45,7 +45,7 @@ def test_a_collate_that_computes_is_told_its_line_and_not_to_stack(source: str, 
         ("inverse = [ids[v] for v in nodes]", True, ""),
         ("for k in range(n): batch[k] = pad(samples[k])", False, "torch.zeros"),
         ("batch[k] = samples[k]", False, "torch.zeros"),
-        ("batch[k,:n]=samples[k]", False, "torch.zeros"),
+        ("batch[k,:n]=samples[k]", False, ""),
         ("out.append(torch.stack(rows))", False, "torch.zeros"),
     ],
 )

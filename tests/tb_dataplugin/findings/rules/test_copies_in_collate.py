@@ -12,6 +12,7 @@ from tests.tb_dataplugin.findings.step_cases import staged
         ("x = torch.tensor(np.stack(rows))", "x = torch.from_numpy(np.stack(rows))"),
         ("rows = [row.clone() for row in rows]", "rows = [row for row in rows]  # torch.stack copies anyway"),
         ("x = torch.tensor([list(row) for row in rows])", "torch.stack(["),
+        ("for i, ids in enumerate(rows): x[i, : len(ids)] = torch.tensor(ids)", "batch[i, : len(sample)] = torch.from"),
     ),
 )
 def test_a_copy_in_collate_has_code_that_fits_its_line(source: str, code: str) -> None:
