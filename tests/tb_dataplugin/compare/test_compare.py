@@ -145,7 +145,7 @@ def test_captures_too_short_for_their_noise_say_so() -> None:
     found = compare([short], [other])
     assert found.outcome == "too_short" and found.sentence.startswith("Too short to compare: ")
     assert found.time.interval_text == "too uncertain to compare" and not found.time.HasField("low")
-    assert found.sentence.endswith("or several runs on each side.")
+    assert found.sentence.endswith("or 3 to 5 runs on each side.")
 
 
 def test_more_runs_are_advised_where_several_are_there_already() -> None:

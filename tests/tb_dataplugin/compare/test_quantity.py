@@ -224,7 +224,7 @@ def test_who_held_the_cpus_is_said_only_where_it_is_known() -> None:
     total = quantity("time", "too_short", "time")
     said = [judge(of_step((0.5, 0.5), total, crowded=crowded)).sentence for crowded in ("", "other programs (after)")]
     assert "other programs" not in said[0] and "quieter" not in said[0]
-    assert "on a quieter machine (other programs used the CPUs), or several runs" in said[1]
+    assert "on a quieter machine (other programs used the CPUs), or 3 to 5 runs" in said[1]
 
 
 def come_or_gone(outcome: Literal["new", "gone"], us: float) -> Quantity:
