@@ -20,8 +20,8 @@ BUILT_BESIDE: Final = (
 )
 
 TAKEN_BESIDE: Final = (
-    "another thread takes the batches from the DataLoader, so the data wait is unknown; loop over prof.steps(...) of "
-    "annotate.profile and capture again"
+    "another thread takes the batches from the DataLoader, so the data wait is unknown; pass the DataLoader to "
+    "annotate.loader, loop over prof.steps(...) of annotate.profile in the thread that trains, and capture again"
 )
 
 
