@@ -9,7 +9,11 @@ import pytest
 from tb_dataplugin.analyses.other_programs import find_other_programs
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
 from tb_dataplugin.analyses.unfollowed import unfollowed_workers
+from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.whatif import fit_loop
+from tb_dataplugin.whatif.loop import Loop
+from tb_dataplugin.whatif.predictable import NOT_FOLLOWED
 from tests.tb_dataplugin.findings.cases import capture_of, finding_in, results_of, signals_of
 from tests.tb_dataplugin.findings.rules.test_taken_cpus import beside
 from tests.tb_dataplugin.findings.step_cases import MAIN, MODEL, Frame
@@ -93,6 +97,13 @@ def test_who_waits_for_a_queue_that_a_dataloader_fills_is_told_to_annotate_that(
         assert "a DataLoader that this capture does not follow" in advice and "annotate.loader(...)" in advice
         assert "let several processes make it" not in advice
     assert "let several processes make it" in finding_in(queued(**children(0.0)), "leading_stage").advice
+
+
+def test_what_becomes_of_a_loop_whose_dataloader_is_not_followed_is_not_predicted() -> None:
+    """It has DataLoader workers, and more or fewer of them are no matter of the code that waits for the queue."""
+    found = fit_loop(results_of(queued(**children(1.5, (11, 12)))))
+    assert isinstance(found, Unavailable) and NOT_FOLLOWED in found.message
+    assert isinstance(fit_loop(results_of(queued(**children(1.5)))), Loop)
 
 
 def test_recorded_workers_are_followed() -> None:
