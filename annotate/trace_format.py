@@ -23,7 +23,6 @@ STAGE_KINDS: Final[tuple[StageKind, ...]] = get_args(StageKind)
 
 FIRST_BATCH: Final = " (first batch)"  # ends the label of a `wait` span that includes `iter(loader)`: workers' start
 ITER: Final = " (iter)"  # ends that of a DataLoader's `iter()` alone, which is as long as starting its workers takes
-
 TRANSFER_PARTS: Final = ("index", "serialise", "queue", "deserialise", "pin")
 """Labels of `transfer`, in the order in which a batch passes them; `index`: its indices, on their way to the worker."""
 
@@ -200,7 +199,9 @@ class ThreadCosts(_ThreadTimes, total=False):
     """What the training thread spent in the recorded window; what is unavailable is omitted."""
 
     process_cpu_us: float  # CPU time of all threads of its process
-    passing_children_cpu_us: float  # of its child processes that began or ended in the window
+    passing_children_cpu_us: float  # of its child processes that began or ended in the window, and those below them
+    lasting_children_cpu_us: float  # of the others; the recorder's own process is none of them
+    loader_worker_pids: list[int]  # of these those that torch has named DataLoader workers, recorded or not
 
 
 class SampledThread(TypedDict):

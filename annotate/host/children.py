@@ -1,5 +1,5 @@
-"""CPU time of child processes that come and go while a window is open: those of a DataLoader that nobody annotated, or
-a program that the loop calls. The load of the machine has it, and no counter of the training process does.
+"""CPU time of child processes while a window is open: DataLoader workers, followed or not, and programs that the loop
+calls. The load of the machine has it, and no counter of the training process does.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ except ImportError:  # Windows
 MOST: Final = 1000
 """Processes that are looked at."""
 
+LOADER_WORKER: Final = b"pt_data_worker"
+"""What torch calls the main thread of a DataLoader worker; older versions have no name for it."""
+
 _TIMES, _BEGUN = slice(11, 15), 19
 """Places in /proc/PID/stat after the name: CPU time of the process and of its ended children; its start."""
 
@@ -26,19 +29,24 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True)
 class Children:
-    """`ended_ns`: CPU time of all children that ended so far. `alive_ns`: of each that lives, with its own children."""
+    """`ended_ns`: CPU time of all children that ended so far. `alive_ns`: of each that lives, with its own children.
+    `loader_workers`: those of all that live, and of theirs, which are DataLoader workers; not what these started.
+    """
 
     ended_ns: int
     alive_ns: dict[Key, int] = field(default_factory=dict)
+    loader_workers: tuple[int, ...] = ()
 
 
 def read_children() -> Children | None:
     """Those of this process. None where the system does not tell."""
     if resource is not None:
         with contextlib.suppress(OSError, ValueError, IndexError, AttributeError):
-            alive = dict(_tree(pid) for pid in _children_of(os.getpid()))
+            loader_workers: list[int] = []
+            alive = dict(_tree(pid, loader_workers) for pid in _children_of(os.getpid()))
             usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-            return Children(round((usage.ru_utime + usage.ru_stime) * 1e9), alive)
+            ended_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
+            return Children(ended_ns, alive, tuple(loader_workers))
     return None
 
 
@@ -51,16 +59,26 @@ def passing_ns(before: Children, after: Children) -> int:
     return max(0, after.ended_ns - before.ended_ns - gone + new)
 
 
-def _tree(root: int) -> tuple[Key, int]:
-    begun, spent, waiting, seen = 0, 0.0, [root], 0
+def lasting_ns(before: Children, after: Children) -> int:
+    """CPU time, between the two, of children that were there at both."""
+    spent = (time - before.alive_ns[key] for key, time in after.alive_ns.items() if key in before.alive_ns)
+    return sum(max(0, each) for each in spent)
+
+
+def _tree(root: int, loader_workers: list[int]) -> tuple[Key, int]:
+    begun, spent, seen = 0, 0.0, 0
+    waiting = [(root, False)]  # and whether a DataLoader worker started it, whose name it then has
     while waiting and seen < MOST:
-        pid = waiting.pop()
+        pid, is_below = waiting.pop()
         seen += 1
         try:
-            words = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+            name, _, rest = _read(f"/proc/{pid}/stat").rpartition(b")")
+            words, is_worker = rest.split(), name.partition(b"(")[2] == LOADER_WORKER
             spent += sum(map(int, words[_TIMES])) / os.sysconf("SC_CLK_TCK")
             begun = int(words[_BEGUN]) if pid == root else begun
-            waiting += _children_of(pid)
+            if is_worker and not is_below:
+                loader_workers.append(pid)
+            waiting += [(child, is_below or is_worker) for child in _children_of(pid)]
         except OSError:  # ended meanwhile
             continue
     return (root, begun), round(spent * 1e9)

@@ -44,17 +44,17 @@ from annotate.workers.standing import StandingWorkers
 _LOST: Final = "annotate does not record this program"
 THEIRS: Final = "the program's own profiler was at work"
 _ELSEWHERE: Final = (
-    "its batches are taken in threads of their own, and no optimizer of torch's tells which thread trains; loop over "
-    "annotate.profile's prof.steps(...)"
+    "its batches are taken in threads of their own, and no optimizer of torch's tells which thread trains; pass the "
+    "DataLoader to annotate.loader, and loop over annotate.profile's prof.steps(...) in the thread that trains"
 )
 _PRESUMED: Final = (
     "No optimizer of torch's stepped, so the thread that takes the batches is presumed to use them. If it only hands "
-    "them on, what a step has beside its data wait is the time until they are wanted; loop over annotate.profile's "
-    "prof.steps(...) in the thread that uses them to see that one."
+    "them on, what a step has beside its data wait is the time until they are wanted; to see that one, pass the "
+    "DataLoader to annotate.loader, and loop over annotate.profile's prof.steps(...) in the thread that uses them."
 )
 _FED: Final = (
-    f"{TAKEN_ELSEWHERE}, so how long the training waits for them is unknown: loop over annotate.profile's "
-    "prof.steps(...) to see it."
+    f"{TAKEN_ELSEWHERE}, so how long the training waits for them is unknown: pass the DataLoader to "
+    "annotate.loader, and loop over annotate.profile's prof.steps(...) in the thread that trains, to see it."
 )
 _ENDED: Final = "the thread that trained ended inside the window"
 _TRIES: Final = 3

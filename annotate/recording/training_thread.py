@@ -15,7 +15,7 @@ from time import thread_time_ns
 from typing import Any, Final
 
 from annotate.host import garbage
-from annotate.host.children import Children, passing_ns, read_children
+from annotate.host.children import Children, lasting_ns, passing_ns, read_children
 from annotate.host.meter import COLUMNS, NOT_TOLD, Meter, Reading, between
 from annotate.recording import file_names, marked_spans, other_threads, span_recorder, switch
 from annotate.recording.rows import read_readings, read_rows
@@ -100,9 +100,11 @@ class Ledger:
         costs: ThreadCosts = {"cpu_us": cpu / 1000, "run_delay_us": delay / 1000, "gc_us": collecting / 1000}
         if process >= 0:
             costs["process_cpu_us"] = process / 1000
-        now = read_children()
-        if self._children is not None and now is not None:
-            costs["passing_children_cpu_us"] = passing_ns(self._children, now) / 1000
+        before, now = self._children, read_children()
+        if before is not None and now is not None:
+            costs["passing_children_cpu_us"] = passing_ns(before, now) / 1000
+            costs["lasting_children_cpu_us"] = lasting_ns(before, now) / 1000
+            costs["loader_worker_pids"] = sorted({*before.loader_workers, *now.loader_workers})
         return costs
 
     def _pack(self) -> None:

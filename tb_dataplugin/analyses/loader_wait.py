@@ -64,7 +64,8 @@ def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ..
     if is_fed(trace, window):
         message = (
             "Another thread than the one that trains takes the batches from the DataLoader, so how long the training "
-            "waits for them is unknown: loop over prof.steps(...) of annotate.profile to see it"
+            "waits for them is unknown: pass the DataLoader to annotate.loader, and loop over prof.steps(...) of "
+            "annotate.profile in the thread that trains, to see it"
         )
         return Unavailable("loader", "fed_by_thread", message)
     spans, events = trace.stage_spans, trace.events

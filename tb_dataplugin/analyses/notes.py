@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.inner_loop_texts import inner_loops_note
 from tb_dataplugin.analyses.inner_loops import find_inner_loops
 from tb_dataplugin.analyses.iter_unseen import iter_notes
 from tb_dataplugin.analyses.lone_work import find_lone_work
+from tb_dataplugin.analyses.other_programs import find_other_programs, own_crowd_sentence, unsure_crowd_sentence
 from tb_dataplugin.analyses.profiler_weight import LAUNCHES_ARE_SLOWER, weight_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
@@ -22,6 +23,7 @@ from tb_dataplugin.analyses.steps import lacks_whole_step
 from tb_dataplugin.analyses.taken_cpus import TakenCpus, find_taken_cpus
 from tb_dataplugin.analyses.throughput import LEAST_BATCHES
 from tb_dataplugin.analyses.unannotated import alike_notes, unannotated_notes
+from tb_dataplugin.analyses.unfollowed import unfollowed_workers
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.limits import MOST_STAGES
@@ -82,6 +84,7 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield from alike_notes(results)
     if "lines" in missing and missing["lines"].code != "not_recorded":
         yield missing["lines"].as_diagnostic()
+    yield from _crowd_notes(results)
     yield from _rate_notes(results)
     yield from _line_notes(results.lines)
     weight = results.profiler_weight
@@ -104,6 +107,15 @@ def _mixed_notes(trace: Trace) -> Iterator[Diagnostic]:
         }
         message = f"Some DataLoaders have workers, and some have none, by torch's marks{most.get(mixed, '')}"
         yield Diagnostic("loader", "mixed_loaders", 1, message)
+
+
+def _crowd_notes(results: Results) -> Iterator[Diagnostic]:
+    """CPUs that processes beside the loop's had, where these are, or may be, the program's own."""
+    found, workers = find_other_programs(results), unfollowed_workers(results)
+    if found is not None and found.own_crowd and (workers or results.workers is None):
+        yield Diagnostic("capture", "own_processes", 1, own_crowd_sentence(found, workers))
+    if found is not None and found.unsure_crowd:
+        yield Diagnostic("capture", "unknown_processes", 1, unsure_crowd_sentence(found))
 
 
 def few_batches_sentence(batches: int) -> str:

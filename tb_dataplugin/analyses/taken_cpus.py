@@ -47,6 +47,7 @@ class TakenCpus:
     of_all      `delayed` is of all recorded steps, where only some were chosen: the kernel's counters know no steps
     at_most     as `by_workers`, were what they leave not shared with other programs
     others_ns   CPU time of other programs, where they compete: else 0, and `at_most` is no more than `by_workers`
+    children_ns CPU time of the program's other child processes, where it is known; none of `others_ns`
     """
 
     own_ns: float
@@ -57,6 +58,7 @@ class TakenCpus:
     of_all: bool = False
     at_most: float = 0.0
     others_ns: float = 0.0
+    children_ns: float = 0.0
 
     @property
     def own_us(self) -> float:
@@ -113,8 +115,10 @@ def find_taken_cpus(results: Results) -> TakenCpus | None:
         return None
     building_ns = float(sum(row.busy_ns for row in results.workers.rows))
     workers_ns = used * building_ns
-    others_ns = _others_ns(results, workers_ns, thread)
-    by_workers = _by_workers(workers_ns, others_ns, delayed_ns)
+    beside_ns = _beside_ns(results, workers_ns, thread)
+    by_workers = _by_workers(workers_ns, beside_ns, delayed_ns)
+    children_ns = min(beside_ns, max(0.0, (thread.children_ns or 0) - workers_ns))
+    others_ns = beside_ns - children_ns
     others_ns = others_ns if workers_ns < ALL_THEIRS * (workers_ns + others_ns) else 0.0
     delay = results.worker_costs.run_delay if results.worker_costs else None
     wanted_ns = building_ns * (1.0 if delay is None else used + delay)
@@ -127,6 +131,7 @@ def find_taken_cpus(results: Results) -> TakenCpus | None:
         of_all=results.selection is not None and not results.devices and not _is_sampled(results),
         at_most=_at_most(min(wanted_ns, workers_ns + others_ns), delayed_ns) if others_ns else by_workers,
         others_ns=others_ns,
+        children_ns=children_ns,
     )
 
 
@@ -173,15 +178,17 @@ def training_costs(results: Results) -> ThreadCosts | None:
     if thread is None or results.selection is None:
         return thread
     part = results.window.duration_ns / results.selection.whole.duration_ns
-    process, children = (
-        None if time is None else round(time * part) for time in (thread.process_cpu_ns, thread.passing_children_ns)
+    process, passing, lasting = (
+        None if time is None else round(time * part)
+        for time in (thread.process_cpu_ns, thread.passing_children_ns, thread.lasting_children_ns)
     )
     return replace(
         thread,
         cpu_ns=round(thread.cpu_ns * part),
         run_delay_ns=round(thread.run_delay_ns * part),
         process_cpu_ns=process,
-        passing_children_ns=children,
+        passing_children_ns=passing,
+        lasting_children_ns=lasting,
     )
 
 
@@ -249,8 +256,8 @@ def _is_sampled(results: Results) -> bool:
     return outside is not None and outside.no_cpu_ns is not None and outside.whole_ns > 0
 
 
-def _others_ns(results: Results, workers_ns: float, thread: ThreadCosts) -> float:
-    """CPU time of other programs; 0 where the load of the machine is not known."""
+def _beside_ns(results: Results, workers_ns: float, thread: ThreadCosts) -> float:
+    """CPU time of all but the training process and DataLoader workers; 0 where the machine's load is not known."""
     load = results.load
     if load is None or load.cpu_busy is None:
         return 0.0

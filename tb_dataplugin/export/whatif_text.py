@@ -44,7 +44,7 @@ MUCH: Final = 0.1
 CHANGES: Final = 27
 """Columns that changes get, and more that the others leave."""
 BASIS: Final = (
-    "Other programs keep the CPUs that they had, unless a note or a * says otherwise. An interval reaches as far as "
+    "Other processes keep the CPUs that they had, unless a note or a * says otherwise. An interval reaches as far as "
     "other draws of the window's batches and steps do, and then further on both sides, as the model itself may be off: "
     f"by {STAGE_ERROR:.0%} for a stage or pinned batches, {SETTINGS_ERROR:.0%} for other settings, "
     f"{TRANSFER_ERROR:.0%} for the transfer, and not at all for the loop as captured."

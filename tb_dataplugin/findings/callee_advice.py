@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tb_dataplugin.units import plural
+
 _ADVICE: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (
         re.compile(r"^scipy\.signal\.(?:\w+\.)*(?:convolve2d|correlate2d|convolve|correlate)$"),
@@ -50,11 +52,23 @@ as a dict's ``get``, is not seen as a call.
 """
 
 
-def waits_for_another(name: str) -> str:
-    """Of code around the loader; "" where it does not wait."""
+def waits_for_another(name: str, unfollowed_workers: int | None = None) -> str:
+    """Of code around the loader; "" where it does not wait. `unfollowed_workers`: of a DataLoader that may make what it
+    waits for, as `Signals` has it.
+    """
     if not _WAITS.search(name):
         return ""
+    if unfollowed_workers is not None:
+        its = f" ({plural(unfollowed_workers, 'DataLoader worker')})" if unfollowed_workers else ""
+        return (
+            f"It waits in {name} for what another thread or process makes, and the program iterates a DataLoader that "
+            f"this capture does not follow{its}, so what takes long is not recorded. Pass that DataLoader to "
+            "annotate.loader(...) before it is iterated, leave prof.steps(...) where it is, and capture again: the "
+            "report then has its stages, their lines and its DataLoader workers."
+        )
     return (
         f"It waits in {name} for what another thread or process makes: make that faster, or let several processes make "
-        "it (a DataLoader's workers are such): threads of one process share one interpreter's lock."
+        "it (a DataLoader's workers are such): threads of one process share one interpreter's lock. Where a DataLoader "
+        "makes it already, pass that to annotate.loader(...) before it is iterated, and capture again: the report then "
+        "has its stages."
     )

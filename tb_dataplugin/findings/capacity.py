@@ -49,7 +49,7 @@ def held_by_others(signals: Signals) -> OtherPrograms | None:
     """
     found = signals.other_programs
     cpus = 0.0 if found is None else signals.cpus or found.cores
-    if found is None or found.others < (1 - CPU_SATURATED) * cpus:
+    if found is None or found.unsure or found.others < (1 - CPU_SATURATED) * cpus:
         return None
     return found if found.own < CPU_SATURATED * cpus else None
 

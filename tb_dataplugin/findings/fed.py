@@ -9,6 +9,13 @@ from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.units import percent
 
 
+def not_followed(signals: Signals) -> int | None:
+    """`Signals.unfollowed_workers`, where the loop's batches are not those of DataLoader workers with records: beside
+    these, another DataLoader is none of the loop's.
+    """
+    return signals.unfollowed_workers if signals.workers is None else None
+
+
 def waits_for_queue(signals: Signals) -> bool:
     """Enough to be worth a change, and no chance."""
     return signals.queue_wait is not None and signals.queue_wait.part.low >= INPUT_BOUND

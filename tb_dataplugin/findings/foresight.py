@@ -208,7 +208,7 @@ class Foresight:
         us, cpus = duration(expected.us), plural(int(loop.cpus), "CPU")
         # Without workers in the capture, it has nothing of what they would take of caches and memory.
         step = f"about {us}" if loop.settings.workers else f"{us} or more"
-        stay = " while other programs stay" if loop.other_cpus else ""
+        stay = " while other processes stay" if loop.other_cpus else ""
         text = (
             f"likelier is a step of {step}{stay}: {cpus} are not enough for these DataLoader workers and the training "
             "step at once"

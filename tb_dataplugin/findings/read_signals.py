@@ -30,6 +30,7 @@ from tb_dataplugin.analyses.taken_cpus import TakenCpus, beside_training_thread,
 from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
+from tb_dataplugin.analyses.unfollowed import unfollowed_workers
 from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, left_out, read_apart
 from tb_dataplugin.findings.beside_signals import BesideSignals, drawn_cost, read_beside
 from tb_dataplugin.findings.detail_texts import slow_kind_text
@@ -67,6 +68,7 @@ class _OfCpus(TypedDict):
     taken: TakenCpus | None
     beside_training_thread: float | None
     other_programs: OtherPrograms | None
+    unfollowed_workers: int | None
     recorder: RecorderLoad | None
 
 
@@ -162,6 +164,7 @@ def _of_cpus(results: Results) -> _OfCpus:
         "taken": find_taken_cpus(results),
         "beside_training_thread": beside_training_thread(results),
         "other_programs": find_other_programs(results),
+        "unfollowed_workers": unfollowed_workers(results),
         "recorder": find_recorder_load(results),
     }
 

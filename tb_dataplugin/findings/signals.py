@@ -162,6 +162,7 @@ class Signals:
     taken: TakenCpus | None = None  # what it costs the step that DataLoader workers have the CPUs; None: not known
     beside_training_thread: float | None = None  # CPUs of other threads of the training process; None: not recorded
     other_programs: OtherPrograms | None = None  # CPUs that these had; None: not known
+    unfollowed_workers: int | None = None  # of a DataLoader that is not followed; 0: number not known; None: no such
     apart: ApartSignals | None = None
     """Data wait that is not the training loop's: what this says of data wait, stages and steps is without it."""
     garbage: GarbageSignals = field(default_factory=GarbageSignals)  # what collecting Python's garbage takes

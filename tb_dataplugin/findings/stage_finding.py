@@ -18,6 +18,7 @@ from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.capacity import share_what_is_full
 from tb_dataplugin.findings.decoder_advice import decode_less, decoder_advice, decoder_code, decodes_pictures, is_crop
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
+from tb_dataplugin.findings.fed import not_followed
 from tb_dataplugin.findings.few_calls import few_calls_advice, few_calls_line
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import for_loader, stage_line
@@ -264,7 +265,8 @@ def _advice(signals: Signals, stage: Stage, later: Step | None) -> str:
         return f"{line.share_of('it')} is {line.text}. {collecting.ADVICE}"
     if stage.kind == "wrapper":
         is_known = line is not None and line.share >= HOT_LINE
-        return (waits_for_another(line.calls) if line is not None and is_known else "") or around_advice(signals)
+        waits = waits_for_another(line.calls, not_followed(signals)) if line is not None and is_known else ""
+        return waits or around_advice(signals)
     if stage.kind == "sampler":
         return sampler_advice(signals)
     if stage.kind == "decode":

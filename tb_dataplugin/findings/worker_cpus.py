@@ -26,7 +26,10 @@ def has_hidden_threads(signals: Signals) -> bool:
 
 def who_holds(taken: TakenCpus) -> str:
     """Whom the step waits for, to get a CPU."""
-    return "DataLoader workers" if taken.by_workers >= MOSTLY_WORKERS else "DataLoader workers and other programs"
+    if taken.by_workers >= MOSTLY_WORKERS:
+        return "DataLoader workers"
+    own = taken.children_ns > taken.others_ns
+    return f"DataLoader workers and other {'processes of the program' if own else 'programs'}"
 
 
 def delayed_text(signals: Signals, taken: TakenCpus) -> str:

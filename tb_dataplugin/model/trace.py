@@ -182,8 +182,8 @@ class BatchCosts:
 @dataclass(frozen=True, slots=True)
 class ThreadCosts:
     """What a thread spent in the window: running; waiting for a CPU; of both, in Python's garbage collector; and the
-    CPU time of all threads of its process, and of child processes that began or ended in the window. None: not
-    recorded.
+    CPU time of all threads of its process, and of child processes: that began or ended in the window, and others.
+    None: not recorded. `loader_worker_pids`: DataLoader workers among these children, whether recorded or not.
     """
 
     cpu_ns: int
@@ -191,6 +191,14 @@ class ThreadCosts:
     gc_ns: int | None = None
     process_cpu_ns: int | None = None
     passing_children_ns: int | None = None
+    lasting_children_ns: int | None = None
+    loader_worker_pids: tuple[int, ...] = ()
+
+    @property
+    def children_ns(self) -> int | None:
+        """Of all child processes, recorded DataLoader workers among them."""
+        passing, lasting = self.passing_children_ns, self.lasting_children_ns
+        return None if passing is None or lasting is None else passing + lasting
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,16 +23,13 @@ from tb_dataplugin.model.trace import (
     HostInfo,
     LoaderInfo,
     PipelineInfo,
-    ThreadCosts,
     WorkerProcess,
 )
 from tb_dataplugin.reader.decimals import LONGEST_NS
 from tb_dataplugin.reader.fetched_nothing import batches_fetched
 from tb_dataplugin.reader.line_samples import CallerRecord, Lines, read_caller, read_line_samples
+from tb_dataplugin.reader.thread_costs import MOST_US, ThreadCostsRecord, maybe_ns, read_thread_costs
 from tb_dataplugin.reader.thread_samples import Collections, Samples, read_by_pid, read_collections, read_thread_samples
-
-MOST_US: Final = 9e15
-"""A later time does not fit into 64 bits of nanoseconds."""
 
 Count = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 Total = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -101,14 +98,6 @@ class _Costs(msgspec.Struct):
     minor_faults: list[Total | None] = []
 
 
-class _ThreadCosts(msgspec.Struct):
-    cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
-    run_delay_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
-    gc_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
-    process_cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
-    passing_children_cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
-
-
 class _Steps(msgspec.Struct):
     source: StepSource = "profiler"
     boundaries_us: list[Time] = []
@@ -163,7 +152,7 @@ class _Metadata(msgspec.Struct):
     workers: tuple[_Worker, ...] = ()
     batches: _Batches | None = None
     batch_costs: _Costs | None = None
-    training_thread: _ThreadCosts | None = None
+    training_thread: ThreadCostsRecord | None = None
     thread_samples: Samples | None = None
     collections: Collections | None = None
     collections_elsewhere: Collections | None = None
@@ -220,7 +209,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         workers=workers,
         batches=batches,
         batch_costs=costs,
-        training_thread=_thread_costs(metadata.training_thread) if metadata.training_thread else None,
+        training_thread=read_thread_costs(metadata.training_thread) if metadata.training_thread else None,
         thread_samples=read_thread_samples(sampled, origin_ns, diagnostics) if sampled else None,
         collections=read_collections(metadata.collections, origin_ns),
         collections_elsewhere=read_collections(metadata.collections_elsewhere, origin_ns),
@@ -286,31 +275,17 @@ def _replayed(columns: _Replayed, diagnostics: DiagnosticsCollector) -> tuple[Re
     return tuple(
         Replayed(
             index,
-            _maybe_ns(captured),
+            maybe_ns(captured),
             cold,
             tuple(path[:MOST_PATH] for path in files[:MOST_PATHS]),
-            _maybe_ns(usual),
-            _maybe_ns(reading),
+            maybe_ns(usual),
+            maybe_ns(reading),
             columns.storage_share[row] if columns.storage_share else None,
             line[row][:MOST_PATH] if line else "",
             columns.stage[row][:MOST_PATH] if columns.stage else "",
             tuple(text[:MOST_PATH] for text in columns.differs[row][:MOST_PATHS]) if columns.differs else (),
         )
         for row, (index, captured, cold, files, usual, reading) in enumerate(islice(rows, most))
-    )
-
-
-def _maybe_ns(time: float | None) -> int | None:
-    return None if time is None else round(time * 1e3)
-
-
-def _thread_costs(costs: _ThreadCosts) -> ThreadCosts:
-    return ThreadCosts(
-        cpu_ns=round(costs.cpu_us * 1e3),
-        run_delay_ns=round(costs.run_delay_us * 1e3),
-        gc_ns=_maybe_ns(costs.gc_us),
-        process_cpu_ns=_maybe_ns(costs.process_cpu_us),
-        passing_children_ns=_maybe_ns(costs.passing_children_cpu_us),
     )
 
 

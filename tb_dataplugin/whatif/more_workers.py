@@ -27,8 +27,8 @@ def none_free(workers: int, loop: Loop) -> str:
         return (
             f"*: no CPU is free: what runs already would keep {demand:.2g} CPUs busy ({others:.2g} of them for other "
             f"threads and programs), and there are {loop.cpus:g}. More DataLoader workers would mostly take CPU time "
-            "from what already runs. 'At least' is what a step would take if other programs gave way, and its work "
-            "kept all CPUs busy."
+            "from what already runs. 'At least' is what a step would take if these others gave way, and its work kept "
+            "all CPUs busy."
         )
     if _taken_by_loop(workers, loop):
         return (

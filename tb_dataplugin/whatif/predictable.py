@@ -7,6 +7,7 @@ from typing import Final
 from tb_dataplugin.analyses.built_beside import find_built_beside
 from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.unfollowed import unfollowed_workers
 from tb_dataplugin.units import plural
 
 LEAST_STEPS: Final = 4
@@ -20,8 +21,13 @@ BUILT_BESIDE: Final = (
 )
 
 TAKEN_BESIDE: Final = (
-    "another thread takes the batches from the DataLoader, so the data wait is unknown; loop over prof.steps(...) of "
-    "annotate.profile and capture again"
+    "another thread takes the batches from the DataLoader, so the data wait is unknown; pass the DataLoader to "
+    "annotate.loader, loop over prof.steps(...) of annotate.profile in the thread that trains, and capture again"
+)
+
+NOT_FOLLOWED: Final = (
+    "its loop iterates no DataLoader, and the program one that it does not follow; pass that one to annotate.loader "
+    "before it is iterated, and capture again"
 )
 
 
@@ -42,6 +48,8 @@ def why_unpredictable(results: Results) -> str:
         return "its steps make their iterators anew, so it has no steady state; mend that first"
     if results.settings.num_workers and results.workers is None:
         return "its DataLoader workers left no records"
+    if results.settings.num_workers is None and results.workers is None and unfollowed_workers(results) is not None:
+        return NOT_FOLLOWED
     if find_built_beside(results) is not None:
         return BUILT_BESIDE
     return "" if results.stages else f"no stage was recorded; {AGAIN}"

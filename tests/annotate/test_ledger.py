@@ -219,3 +219,16 @@ def test_records_that_fit_no_marker_are_nobodys(tmp_path: Path, monkeypatch: pyt
         with annotate.stage("user", "x"):
             time.sleep(0.001)
     assert all("cpu_us" not in event["args"] for event in named(prof.trace_files[-1], "user::x"))
+
+
+def test_what_dataloader_workers_that_are_not_followed_used_is_recorded_and_who_they_are(tmp_path: Path) -> None:
+    """As those behind a queue that the loop iterates: without that they look like other programs."""
+    batches = iter(DataLoader(Numbers(), batch_size=1, num_workers=1))
+    next(batches)
+    with annotate.profile(tmp_path, schedule=record_all) as prof:
+        for _ in prof.steps(batch for batch in batches):
+            pass
+    told = load(prof.trace_files[-1])["dataPipeline"]
+    assert not told["workers"] and told["training_thread"]["lasting_children_cpu_us"] >= 0
+    if hasattr(torch.multiprocessing, "_set_thread_name"):
+        assert len(told["training_thread"]["loader_worker_pids"]) == 1

@@ -37,7 +37,8 @@ def check(signals: Signals) -> Finding | None:
         evidence=tuple(_evidence(signals)),
         confidence="likely",
         confidence_reason="Another thread takes the batches, so the data wait is not measured, only sampled. "
-        "To measure it, put prof.steps(...) around what the loop iterates.",
+        "To measure it, record with annotate.profile: pass the DataLoader to annotate.loader(...) before it is "
+        "iterated, and put prof.steps(...) around what the training thread iterates.",
     )
 
 

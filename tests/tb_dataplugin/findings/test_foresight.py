@@ -53,7 +53,7 @@ def test_workers_that_no_cpu_is_free_for_save_no_more_than_what_if_leaves() -> N
     assert made.crowded and "num_workers=2" in said.code
     assert 0 < said.gain_us_per_step == pytest.approx(10_000 - made.least_us)
     assert any("`tb-dataplugin whatif` predicts no less than" in text for text in evidence_of(said))
-    assert any("while other programs stay: 2 CPUs are not enough" in text for text in evidence_of(said))
+    assert any("while other processes stay: 2 CPUs are not enough" in text for text in evidence_of(said))
 
 
 def test_workers_for_which_cpus_are_short_are_placed_by_what_is_likely() -> None:

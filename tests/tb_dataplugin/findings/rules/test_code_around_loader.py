@@ -130,3 +130,13 @@ def test_one_that_waits_for_a_thread_of_the_program_is_not_told_to_run_in_a_thre
 )
 def test_which_calls_wait_for_another(call: str, waits: bool) -> None:
     assert bool(waits_for_another(call)) is waits
+    assert bool(waits_for_another(call, 2)) is waits
+
+
+def test_who_has_dataloader_workers_is_told_to_annotate_the_loader_and_not_to_use_some() -> None:
+    for workers, how_many in ((2, " (2 DataLoader workers)"), (0, "")):
+        said = waits_for_another("q.get", workers)
+        assert f"a DataLoader that this capture does not follow{how_many}," in said
+        assert "annotate.loader(...)" in said and "let several processes" not in said
+    unknown = waits_for_another("q.get")
+    assert "let several processes make it" in unknown and "Where a DataLoader makes it already" in unknown

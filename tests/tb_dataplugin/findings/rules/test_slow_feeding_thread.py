@@ -74,3 +74,13 @@ def test_a_queue_is_no_matter_where_the_training_thread_takes_the_batches_itself
         builder.step(10_000 * step, 10_000).wait(10_000 * step, 400, "wait::DataLoader")
     assert finding_of(builder, "slow_feeding_thread") is None
     assert "Another thread" not in capture_of(builder).verdict.sentence
+
+
+def test_measuring_the_wait_needs_the_mark_of_the_dataloader_too() -> None:
+    """Steps around the queue alone know neither its stages nor its DataLoader workers."""
+    finding = finding_in(fed(), "slow_feeding_thread")
+    reason = finding.confidence_reason
+    assert "annotate.loader(...)" in reason and reason.index("annotate.loader") < reason.index("prof.steps(...)")
+    capture = capture_of(fed())
+    missing = next(note.message for note in capture.diagnostics if note.code == "fed_by_thread")
+    assert "pass the DataLoader to annotate.loader, and loop over prof.steps(...)" in missing
