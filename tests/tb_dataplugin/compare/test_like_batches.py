@@ -89,7 +89,7 @@ def test_which_side_has_too_few_steps_is_said() -> None:
     for number, step in enumerate(enough.steps.items):  # too uneven for an interval
         step.duration_us *= 100 * (number // 4 % 2) + 1
     sentence = compare([enough], [few]).sentence
-    assert "Record more steps (at least 4 for each DataLoader worker: after has 24 for 7), or several" in sentence
+    assert "Record more steps (at least 4 for each DataLoader worker: after has 24 for 7), or 3 to 5 runs" in sentence
 
 
 def too_few(before: tuple[int, int], after: tuple[int, int]) -> str:
