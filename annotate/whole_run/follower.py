@@ -17,7 +17,7 @@ from annotate.monitoring import next_calls
 from annotate.monitoring.monitor import measuring
 from annotate.monitoring.next_calls import NextCall
 from annotate.recording.takers import Takers
-from annotate.saying import tell
+from annotate.saying import guard, tell
 from annotate.trace_format import LoaderMetadata
 from annotate.whole_run.iterating import RunEpoch, RunIterator
 from annotate.whole_run.series import Event, Here, Iterated, Series
@@ -72,7 +72,8 @@ class RunFollower:
         next_calls.untime_classes()
         self.takers.end()
         for steps in list(self._steps):
-            steps.conclude()
+            with guard("annotate.watch lost the last step of a thread"):
+                steps.conclude()
         self.latest, self.here = None, Here(self._steps)
 
     def conclude(self) -> None:

@@ -179,7 +179,8 @@ class ThreadSteps:
 
     def conclude(self) -> None:
         """No more batches come."""
-        self._leave()
+        while self._lead is not None:  # another may lead once this one does not, by fewer batches
+            self._leave()
         self._let_go()
 
     def _follow(self, iterator: Iterated, taken: Taken) -> None:

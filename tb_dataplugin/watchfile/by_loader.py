@@ -73,7 +73,7 @@ def in_steps(loaders: Sequence[LoaderTotal]) -> list[tuple[LoaderTotal, float]]:
     """
     found = [one for one in loaders if one.is_main or one.joined]
     whole_us = sum(one.in_steps_us for one in found)
-    if not any(one.joined for one in found) or whole_us <= 0:
+    if len(found) < 2 or whole_us <= 0:
         return []
     shares = [(one, max(0.0, one.in_steps_us) / whole_us) for one in found]
     return sorted(shares, key=lambda each: -each[1])

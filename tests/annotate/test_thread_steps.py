@@ -207,6 +207,14 @@ def test_what_comes_in_most_steps_of_an_epoch_counts_though_it_did_not_in_those_
     assert known_ms(found) == loop.now / MS
 
 
+@pytest.mark.parametrize("steps", range(5))
+@pytest.mark.parametrize("labelled", [1, 2, 1000])
+def test_a_run_that_ends_early_has_every_batch(steps: int, labelled: int) -> None:
+    found = two_in_a_step(steps, labelled, 1000).taken()
+    for one in found.values():
+        assert one.steps + one.joined + one.unused_steps + one.first_waits == steps
+
+
 def test_loaders_that_take_turns_by_chance_have_steps_of_their_own() -> None:
     loop, numbers = Loop(), random.Random(1)
     for _ in range(1000):
