@@ -17,10 +17,11 @@ from annotate.monitoring import next_calls
 from annotate.monitoring.monitor import measuring
 from annotate.monitoring.next_calls import NextCall
 from annotate.recording.takers import Takers
-from annotate.saying import tell
+from annotate.saying import guard, tell
 from annotate.trace_format import LoaderMetadata
 from annotate.whole_run.iterating import RunEpoch, RunIterator
 from annotate.whole_run.series import Event, Here, Iterated, Series
+from annotate.whole_run.thread_steps import ThreadSteps
 from annotate.workers import following
 from annotate.workers.batches import Iteration
 from annotate.workers.content import Place
@@ -37,7 +38,8 @@ class RunFollower:
     def __init__(self, happened: Callable[[Event], None], away: Callable[[], AbstractContextManager[None]]) -> None:
         """`away`: there is no thread of the recorder's meanwhile."""
         self.latest: Iterated | None = None
-        self.here = Here()
+        self._steps: Final[weakref.WeakSet[ThreadSteps]] = weakref.WeakSet()
+        self.here = Here(self._steps)
         self.trouble: str | None = None
         """Why nothing is recorded any more, until the user has been told."""
         self.all: Final[list[Series]] = []
@@ -69,7 +71,10 @@ class RunFollower:
         next_calls.leave_next(self._leaves)
         next_calls.untime_classes()
         self.takers.end()
-        self.latest, self.here = None, Here()
+        for steps in list(self._steps):
+            with guard("annotate.watch lost the last step of a thread"):
+                steps.conclude()
+        self.latest, self.here = None, Here(self._steps)
 
     def conclude(self) -> None:
         """No more batches come, of any loader."""

@@ -15,7 +15,8 @@ from annotate.recording import boundaries, recording_time, sums, switch
 from annotate.recording.between import Noticed
 from annotate.saying import guard, report_error
 from annotate.whole_run.lying_ready import counter_of
-from annotate.whole_run.series import Iterated, Series
+from annotate.whole_run.series import AT_ONCE, Iterated, Series
+from annotate.whole_run.thread_steps import Taken
 from annotate.workers import following, sums_content
 from annotate.workers.batches import Batch, Iteration
 from annotate.workers.standing import StandingWorkers
@@ -23,8 +24,6 @@ from annotate.workers.sums_content import BatchSums
 from annotate.workers.transport import UNKNOWN, Facts, Payload
 
 _LOST: Final = "annotate.watch does not follow a DataLoader"
-_AT_ONCE: Final = 50
-"""Steps that are summed up and learnt together, while none is above the usual range."""
 _EVERY: Final = 20
 """Of so many batches of a loader with workers, one has its stages measured."""
 _GOLDEN: Final = 0.6180339887498949
@@ -158,7 +157,9 @@ class RunIterator:
         self._began: Final = began
         self._recorded_before: Final = recording_time.done_ns
         self._number: Final = series.epochs
-        self._batches = 0
+        self.batches = 0
+        self._leads_alone = False
+        """Since its latest batch, its thread's steps have been its own."""
         self._previous = 0
         """When its last batch was handed out; 0: none was."""
         self._thread = 0
@@ -235,20 +236,19 @@ class RunIterator:
         owner, wait = series.owner, now - begin
         owner.takers.took(series.takings, with_gradients=boundaries.took_batch())
         series.batches += 1
-        self._batches += 1
+        self.batches += 1
         size = series.batch_size if self.epoch is None else self.epoch.size_of_latest()
         before = self._before()
-        is_alone = before is self and self._is_undisturbed and owner.trouble is None
+        is_alone = before is self and self._leads_alone and self._is_undisturbed and owner.trouble is None
         if is_alone and previous and series.is_calm(now - previous, wait):
             if owner.latest is not self:
                 owner.latest = self
                 series.tally.beside_ns += now - previous
             self._previous, self.recorded_ns = now, recording_time.done_ns
             series.recent.append((now - previous, wait, size))
-            if len(series.recent) >= _AT_ONCE or series.to_learn:
+            if len(series.recent) >= AT_ONCE or series.to_learn:
                 series.settle()
             return
-        series.settle()
         self._came_otherwise(begin, now, size, before)
 
     def _before(self) -> Iterated | None:
@@ -268,49 +268,77 @@ class RunIterator:
 
     def _came_otherwise(self, begin: int, now: int, size: int, latest: Iterated | None) -> None:
         """`latest`: of `_before`."""
-        series, owner, batch = self.series, self.series.owner, self._batches - 1
-        tally, previous = series.tally, self._previous
-        tally.samples += size
+        series, owner, batch, previous = self.series, self.series.owner, self.batches - 1, self._previous
+        series.tally.samples += size
         if owner.trouble is not None:
             owner.tell_trouble()
         is_undisturbed, self._turns = self._is_undisturbed, switch.turns
         is_alone = latest is self and is_undisturbed
-        of_any, own, owner.latest, owner.here.latest = owner.latest, owner.here.latest, self, self
+        here = owner.here
+        of_any, own, owner.latest, here.latest = owner.latest, here.latest, self, self
         began, recorded = (self._began, self._recorded_before), recording_time.done_ns
         until, known = began if latest is None else (latest.until, latest.recorded_ns)  # before this one moves it
         beside = (0, 0) if of_any is None or of_any is own else (of_any.until, of_any.recorded_ns)
         self._previous, self.recorded_ns = now, recorded
         is_outside = beside[0] <= until  # of other threads' steps as well
-        if not batch and is_outside and latest is not None and (latest.is_left or latest.series is series):
-            tally.add_between(self._began - until - (self._recorded_before - known))
         if not batch:
-            tally.epochs += 1
+            if is_outside and latest is not None and (latest.is_left or latest.series is series):
+                series.tally.add_between(self._began - until - (self._recorded_before - known))
+            series.tally.epochs += 1
+            series.in_steps.begin(series.batches)
         since = (until, known) if batch else began
-        tally.beside_ns += now - since[0] if beside > since else 0
-        if not batch and is_undisturbed:
-            series.first_came(self._number, now - self._began)
-        elif previous and is_alone:
-            series.stepped(self._number, batch, now - previous, now - begin)
+        first = now - (begin if until > self._began else self._began)
+        span = _took(now, recorded, (until, known))
+        taken = Taken(
+            series, self._number, batch, size,
+            step=(now - previous if previous else 0) if batch else first,
+            wait=now - begin,
+            span=span,
+            other=span if batch else _took(now, recorded, since),
+            profiled=0 if is_undisturbed else _took(now, recorded, since, beside),  # of all threads together
+            beside=now - since[0] if beside > since else 0,
+            is_alone=is_alone,
+            is_undisturbed=is_undisturbed,
+            is_nested=begin < until and batch > 0,
+        )  # fmt: skip
+        self._hand_on(taken)
+
+    def _hand_on(self, taken: Taken) -> None:
+        """To the steps of the calling thread; where several take the batches of this one, it has no part in them."""
+        steps = self.series.owner.here.steps
+        if self._thread == _SEVERAL:
+            steps.conclude()
+            taken.count_alone()
         else:
-            tally.unused_steps += 1
-            tally.other_ns += _took(now, recorded, since)
-            if not is_undisturbed:
-                tally.profiled_samples += size
-                tally.profiled_ns += _took(now, recorded, since, beside)  # of all threads together
+            steps.came(self, taken)
+        self._leads_alone = steps.leads_alone(self)
 
     def _came_none(self, asked: int, error: Exception) -> None:
         """It is at its end, where its last step ends as well; or something is wrong."""
-        tally = self.series.tally
         if not isinstance(error, StopIteration):
-            tally.raised += 1
-        elif self._before() is self and not self._is_over:
-            recorded, since, of_any = recording_time.done_ns, (self.until, self.recorded_ns), self.series.owner.latest
-            beside = since if of_any is None else (of_any.until, of_any.recorded_ns)
-            tally.other_ns += _took(asked, recorded, since)
-            tally.beside_ns += asked - self.until if beside > since else 0
-            tally.profiled_ns += 0 if self._is_undisturbed else _took(asked, recorded, since, beside)
-            self._previous, self.recorded_ns, self._is_over = asked, recorded, True
-            self._hooks = nullcontext  # with them the dataset: the program may be about to make another
+            self.series.tally.raised += 1
+            return
+        before, owner = self._before(), self.series.owner
+        if self._is_over or before is None or not self._previous:
+            return
+        is_alone, recorded, of_any = before is self, recording_time.done_ns, owner.latest
+        since = (before.until, before.recorded_ns)
+        beside = since if of_any is None or of_any is before else (of_any.until, of_any.recorded_ns)
+        took = _took(asked, recorded, since)
+        taken = Taken(
+            self.series, self._number, -1, 0, step=0, wait=0, span=took, other=took,
+            profiled=0 if self._is_undisturbed else _took(asked, recorded, since, beside),
+            beside=asked - since[0] if beside > since else 0,
+            is_alone=is_alone, is_undisturbed=self._is_undisturbed, is_nested=asked < since[0],
+        )  # fmt: skip
+        self._is_over = True
+        if owner.here.steps.is_led_by(self) and not is_alone:
+            owner.here.latest = self
+            owner.latest = self if of_any is before else of_any
+        if is_alone or owner.here.latest is self:
+            self._previous, self.recorded_ns = asked, recorded
+        self._hand_on(taken)
+        self._hooks = nullcontext  # with them the dataset: the program may be about to make another
 
     def _measured(self, epoch: RunEpoch, iterator: Any, method: Callable[[Any], Any]) -> Any:
         """The next batch, made in this thread."""
@@ -343,7 +371,7 @@ class RunIterator:
         self._measure_at = clock() + _BETWEEN_NS
         if was_measured and is_batch:
             with guard(_LOST):
-                where = {"epoch": self._number, "batch": self._batches}
+                where = {"epoch": self._number, "batch": self.batches}
                 self.series.measured(sums.stages(), sums.samples(), sums.attempts(), **where)
 
 

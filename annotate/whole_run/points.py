@@ -36,6 +36,10 @@ def numbers_of(tally: Tally, seconds: float) -> dict[str, float]:
         found["step_time_ms"] = tally.step_ns / tally.steps / 1e6
         found[f"{name}_ms"] = tally.wait_ns / tally.steps / 1e6
         found["longest_step_ms"] = tally.longest_step_ns / 1e6
+    if tally.steps and tally.others_wait_ns:
+        found[f"{_wait_tag(tally)}_for_others_ms"] = tally.others_wait_ns / tally.steps / 1e6
+    if tally.joined:
+        found[f"joined_{_wait_tag(tally)}_ms"] = tally.joined_ns / tally.joined / 1e6
     if tally.samples and seconds:
         found["samples_per_s"] = tally.samples / seconds
     if tally.epochs:
@@ -74,7 +78,9 @@ def _waits(tally: Tally, numbers: dict[str, float]) -> str:
     wait = f"{numbers[f'{name}_ms']:.3g} ms ({numbers[f'{name}_share']:.0%})"
     if tally.whose == "fed":
         return f"data wait unknown (another thread than the one that trains takes the batches, and waits {wait})"
-    return f"data wait {wait}{' of a thread that is not the main one' if tally.whose == 'elsewhere' else ''}"
+    others = numbers.get("data_wait_for_others_ms")
+    of_them = "" if others is None else f", {others:.3g} ms of it for other DataLoaders"
+    return f"data wait {wait}{' of a thread that is not the main one' if tally.whose == 'elsewhere' else ''}{of_them}"
 
 
 def _work(tally: Tally) -> tuple[int, int, int]:
@@ -87,13 +93,18 @@ def _work(tally: Tally) -> tuple[int, int, int]:
 def line_of(tally: Tally, seconds: float, is_alone: bool = True) -> str:
     """The same for the terminal; "" for an interval without a whole step. `is_alone`: no other loader gave a batch."""
     numbers = numbers_of(tally, seconds)
-    if "step_time_ms" not in numbers:
+    if "step_time_ms" in numbers:
+        parts = [
+            "1 step" if tally.steps == 1 else f"{tally.steps:,} steps",
+            f"step {numbers['step_time_ms']:.3g} ms",
+            _waits(tally, numbers),
+        ]
+    elif tally.joined:
+        batches = "1 batch" if tally.joined == 1 else f"{tally.joined:,} batches"
+        wait = f"{tally.joined_ns / tally.joined / 1e6:.3g} ms"
+        parts = [f"{batches} in the steps of another DataLoader", f"each waited for {wait}"]
+    else:
         return ""
-    parts = [
-        "1 step" if tally.steps == 1 else f"{tally.steps:,} steps",
-        f"step {numbers['step_time_ms']:.3g} ms",
-        _waits(tally, numbers),
-    ]
     if "samples_per_s" in numbers:
         of = "" if is_alone else f" over all {seconds:.3g} s, in which other DataLoaders gave batches too"
         parts.append(f"{numbers['samples_per_s']:,.0f} samples/s{of}")

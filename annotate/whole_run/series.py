@@ -6,17 +6,20 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
-from weakref import ref
+from weakref import WeakSet, ref
 
 from annotate.recording import sums
 from annotate.recording.between import Noticed
 from annotate.recording.takers import Takers, Takings
 from annotate.whole_run.early import EarlySteps
 from annotate.whole_run.tally import Step, Tally
+from annotate.whole_run.thread_steps import InSteps, ThreadSteps
 from annotate.whole_run.usual import Range, Usual
 from annotate.workers.transport import UNKNOWN, Facts
 
 _EPOCH_STALL_NS, _EPOCH_STALL_STEPS = 1_000_000_000, 20
+AT_ONCE: Final = 50
+"""Steps that are summed up and learnt together, while none is above the usual range."""
 
 
 class Event(NamedTuple):
@@ -56,6 +59,10 @@ class Iterated(Protocol):
         """When its last batch was handed out, or its end was found."""
 
     @property
+    def batches(self) -> int:
+        """Handed out so far."""
+
+    @property
     def recorded_ns(self) -> int:
         """What recording had taken of the program until then."""
 
@@ -67,9 +74,13 @@ class Iterated(Protocol):
 class Here(threading.local):
     """What the calling thread has taken; gone with the thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, all_steps: WeakSet[ThreadSteps] | None = None) -> None:
+        """`all_steps`: those of all threads."""
         self.latest: Iterated | None = None
         """The iterator whose batch came to it last, of any loader."""
+        self.steps: Final = ThreadSteps()
+        if all_steps is not None:
+            all_steps.add(self.steps)
 
 
 class Owner(Protocol):
@@ -143,6 +154,7 @@ class Series:
         """Workers that sent a batch since they were last taken."""
         self._first_starved: Final[dict[int, int]] = {}
         """Pid -> nanoseconds before its first batch of an epoch, until it tells of that."""
+        self.in_steps: Final = InSteps()
         self._wait: Final = Usual(workers)
         self._step: Final = Usual(workers)
         self._early: Final = EarlySteps(workers, self._wait, self._step)
@@ -169,6 +181,16 @@ class Series:
     def is_calm(self, step: int, wait: int) -> bool:
         """Whether nothing is to be said of a step, so that `recent` is all that has to know of it."""
         return step <= self._step.calm_until and wait <= self._wait.calm_until and self._early.are_over
+
+    def stepped_or_kept(self, epoch: int, batch: int, step: int, wait: int) -> None:
+        """As `stepped`; where nothing is to be said of it, later, with others. Its samples have been counted."""
+        if self.is_calm(step, wait):
+            self.recent.append((step, wait, 0))
+            if len(self.recent) >= AT_ONCE or self.to_learn:
+                self.settle()
+        else:
+            self.settle()
+            self.stepped(epoch, batch, step, wait)
 
     def settle(self) -> None:
         """Sum up and learn the recent steps; in the loop's own thread."""

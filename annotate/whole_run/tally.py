@@ -40,8 +40,14 @@ class Tally:
         self.steps = self.step_ns = self.wait_ns = self.longest_step_ns = self.longest_wait_ns = 0
         self.samples = 0
         self.unused_steps = 0
-        """Handed out while a profiler recorded, or after another loader's batches, to the same thread: their time says
-        nothing."""
+        """Handed out while a profiler recorded, or after another loader's batches, to the same thread, where those do
+        not come in most steps: their time says nothing."""
+        self.profiled_steps = 0
+        """Of those: the ones that a profiler or other work of ours made longer."""
+        self.others_wait_ns = 0
+        """Of `wait_ns`: waits for batches of other loaders, which come in most steps."""
+        self.joined = self.joined_ns = 0
+        """Its batches that came in steps of another loader, and the waits for them; without first ones of epochs."""
         self.other_ns = 0
         """In those, and in the last step of each epoch, which no batch follows."""
         self.beside_ns = 0
@@ -139,20 +145,22 @@ class Tally:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.steps or self._steps or self.built or self.unused_steps or self.epochs or self.raised)
+        steps = self.steps or self._steps or self.unused_steps or self.joined
+        return not (steps or self.built or self.epochs or self.raised)
 
     @property
     def whose(self) -> Whose:
         """Whose waits these are."""
-        return self.taken.whose(self.steps + self.unused_steps + self.epochs)
+        return self.taken.whose(self.steps + self.unused_steps + self.joined + self.epochs)
 
     def facts(self, loader: int) -> Facts:
         """As it stands in the file: what is 0 is left out; times in microseconds."""
         self.fold()
         numbers: Facts = {
             "steps": self.steps, "samples": self.samples, "unused_steps": self.unused_steps, "epochs": self.epochs,
+            "joined": self.joined, "joined_wait_us": _us(self.joined_ns), "others_wait_us": _us(self.others_wait_ns),
             "other_us": _us(self.other_ns), "beside_us": _us(self.beside_ns),
-            "profiled_samples": self.profiled_samples,
+            "profiled_steps": self.profiled_steps, "profiled_samples": self.profiled_samples,
             "profiled_us": _us(self.profiled_ns), "made": self.made, "between": self.between,
             "between_us": _us(self.between_ns), "longest_between_us": _us(self.longest_between_ns),
             "step_us": _us(self.step_ns), "wait_us": _us(self.wait_ns), "first_wait_us": _us(self.first_wait_ns),

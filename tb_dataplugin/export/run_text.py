@@ -11,7 +11,8 @@ from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import UNKNOWN, count, duration, percent, plural, significant
-from tb_dataplugin.watchfile.loader_texts import loader_name, loader_text
+from tb_dataplugin.watchfile.by_loader import in_steps
+from tb_dataplugin.watchfile.loader_texts import loader_name, loader_text, waits_text, worked_text
 from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.reading import Run
 from tb_dataplugin.watchfile.sentences import (
@@ -73,17 +74,18 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     if first := first_step_text(summary):
         yield f"  {'first step':<22}{first}"
     wait = UNKNOWN if summary.data_wait_share is None else percent(summary.data_wait_share)
-    note = wait_note(summary.whose, summary.wait_share)
+    of_loaders, worked = shown(waits_text(summary.loaders)), shown(worked_text(summary.loaders))
+    note = ", ".join(filter(None, (wait_note(summary.whose, summary.wait_share), of_loaders)))
     yield _line("data wait", wait, f"{note}{stalls_text(summary)}{_epochs(summary)}")
     yield from _outside(summary.outside)
     yield from _loaders(summary)
     yield _line("samples/s", significant(summary.rate.samples_per_s), summary.rate.of)
     if summary.busy is not None:
         ready = "" if summary.ready is None else ready_text(summary.ready)
-        yield _line("DataLoader workers", busy_number(summary.busy), busy_note(summary.busy), ready)
+        yield _line("DataLoader workers", busy_number(summary.busy), f"{busy_note(summary.busy)}{worked}", ready)
     if summary.stages:
         slowest = ", ".join(f"{shown(name)} {duration(time)}" for name, time in summary.stages[:_STAGES])
-        yield f"  {'stages per batch':<22}{slowest} ({summary.stages_note})"
+        yield f"  {'stages per batch':<22}{slowest} ({summary.stages_note}{worked})"
     yield from _troubles(summary)
     for drift in summary.drifts:
         name, text = shown(drift_text(drift)).split(" from ", 1)
@@ -109,8 +111,9 @@ def _outside(outside: Outside | None) -> Iterator[str]:
 
 def _loaders(summary: Summary) -> Iterator[str]:
     """Each of several, below the numbers that are of one of them."""
+    own_waits = "" if in_steps(summary.loaders) else " and the data wait"
     for one in summary.loaders[:_LOADERS]:
-        own = " (the steps and the data wait above are its own)" if one.is_main else ""
+        own = f" (the steps{own_waits} above are its own)" if one.is_main else ""
         yield f"  {'by DataLoader':<22}{shown(loader_name(one))}{own}: {loader_text(one, summary.outside)}"
     left = len(summary.loaders) - _LOADERS
     if left > 0:

@@ -9,9 +9,9 @@ from tb_dataplugin.reader.discovery import strip_suffix
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.watchfile.axis import Phase, Point, phases_of, points_of
-from tb_dataplugin.watchfile.by_loader import LoaderTotal
+from tb_dataplugin.watchfile.by_loader import LoaderTotal, in_steps
 from tb_dataplugin.watchfile.drift import Drift
-from tb_dataplugin.watchfile.loader_texts import loader_name, loader_text
+from tb_dataplugin.watchfile.loader_texts import loader_name, loader_text, waits_text, worked_text
 from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.reading import Run
 from tb_dataplugin.watchfile.sentences import (
@@ -67,7 +67,7 @@ def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
         outside=_outside(summary.outside) if summary.outside else None,
         loaders=[_loader(one, summary) for one in summary.loaders[:MOST_LOADERS]],
         stages=[pb.StageTime(name=encodable(stage), self_us=us) for stage, us in summary.stages[:MOST_STAGES]],
-        stages_note=summary.stages_note,
+        stages_note=encodable(f"{summary.stages_note}{worked_text(summary.loaders)}"),
         troubles=[_trouble(one, summary) for one in summary.troubles[:MOST_STAGES]],
         slow_samples=map(_slow, summary.slow_samples),
         sentence=encodable(run_sentence(summary)),
@@ -78,6 +78,7 @@ def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
 
 
 def _numbers(summary: Summary) -> pb.WholeRun:
+    note = wait_note(summary.whose, summary.wait_share)
     return pb.WholeRun(
         seconds=summary.seconds,
         processes=summary.processes,
@@ -87,7 +88,7 @@ def _numbers(summary: Summary) -> pb.WholeRun:
         p95_us=summary.p95_us,
         longest_us=summary.longest_us,
         data_wait_share=summary.data_wait_share,
-        data_wait_note=wait_note(summary.whose, summary.wait_share),
+        data_wait_note=encodable(", ".join(filter(None, (note, waits_text(summary.loaders))))),
         samples_per_s=summary.rate.samples_per_s,
         samples_per_s_of=summary.rate.of,
         recording_us=summary.recording_us,
@@ -106,12 +107,12 @@ def _numbers(summary: Summary) -> pb.WholeRun:
 
 def _workers(summary: Summary) -> pb.WholeRun:
     """How busy DataLoader workers were, and what lay ready."""
-    busy, ready, found = summary.busy, summary.ready, pb.WholeRun()
+    busy, ready, found, worked = summary.busy, summary.ready, pb.WholeRun(), worked_text(summary.loaders)
     if ready is not None:
         found.ready, found.ready_batches, found.ready_text = ready.mean, ready.batches, ready_text(ready)
     if busy is not None:
         found.busy_share, found.busy_batches = busy.share, busy.batches
-        found.busy_text, found.busy_note = busy_number(busy), busy_note(busy)
+        found.busy_text, found.busy_note = busy_number(busy), encodable(f"{busy_note(busy)}{worked}")
         if busy.low is not None and busy.high is not None:
             found.busy_low, found.busy_high = busy.low, busy.high
     return found
@@ -210,7 +211,10 @@ def _loader(one: LoaderTotal, summary: Summary) -> pb.RunLoader:
         epochs=one.epochs,
         between=one.between or None,
         between_us=one.each_between_us,
-        text=loader_text(one, outside),
+        text=encodable(loader_text(one, outside)),
+        data_wait_part=next((share for each, share in in_steps(summary.loaders) if each is one), None),
+        busy_share=one.busy.share if one.busy else None,
+        busy_text=busy_number(one.busy) if one.busy else "",
     )
 
 

@@ -5441,7 +5441,7 @@ class WholeRun(_message.Message):
     data_wait_share: _builtins.float
     """of the step time; absent where another thread than the one that trains takes the batches"""
     data_wait_note: _builtins.str
-    """"of the step time", or of whose; where the share is absent why, and how long that other thread waits"""
+    """"of the step time" and for which of several DataLoaders, or of whose; where the share is absent why, and how long that other thread waits"""
     samples_per_s: _builtins.float
     """of all loaders, by the clock, without recording_us"""
     epochs: _builtins.int
@@ -5466,9 +5466,9 @@ class WholeRun(_message.Message):
     busy_text: _builtins.str
     """"87%" or "about 87%", without digits that so few batches do not carry; "" where it is unknown"""
     busy_note: _builtins.str
-    """"busy while epochs go on, measured on 4,990 of 5,000 batches" """
+    """"busy while epochs go on, measured on 4,990 of 5,000 batches", with whose workers, where steps take batches of several DataLoaders"""
     stages_note: _builtins.str
-    """"measured on 12 batches; building a batch took 13.6 ms on average over 236" """
+    """"measured on 12 batches; building a batch took 13.6 ms on average over 236", with whose batches, where steps take some of several DataLoaders"""
     mark_count: _builtins.int
     """all of them"""
     sentence: _builtins.str
@@ -5649,6 +5649,9 @@ class RunLoader(_message.Message):
     BETWEEN_FIELD_NUMBER: _builtins.int
     BETWEEN_US_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    DATA_WAIT_PART_FIELD_NUMBER: _builtins.int
+    BUSY_SHARE_FIELD_NUMBER: _builtins.int
+    BUSY_TEXT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """"Images, batch_size=64, num_workers=2" """
     is_main: _builtins.bool
@@ -5670,6 +5673,12 @@ class RunLoader(_message.Message):
     """mean time outside of steps before them"""
     text: _builtins.str
     """"1,000 batches in 10 epochs, waited for 12.3 s (20.5% of the run); ..." """
+    data_wait_part: _builtins.float
+    """of the steps' data wait, where steps take batches from several DataLoaders; absent for others"""
+    busy_share: _builtins.float
+    """of its DataLoader workers' time; where data_wait_part is known of any"""
+    busy_text: _builtins.str
+    """"99.1%", or "about 99%"; "" with busy_share absent"""
     def __init__(
         self,
         *,
@@ -5684,15 +5693,22 @@ class RunLoader(_message.Message):
         between: _builtins.int | None = ...,
         between_us: _builtins.float | None = ...,
         text: _builtins.str = ...,
+        data_wait_part: _builtins.float | None = ...,
+        busy_share: _builtins.float | None = ...,
+        busy_text: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_data_wait_us", b"_data_wait_us", "_first_waits_us", b"_first_waits_us", "_share", b"_share", "between", b"between", "between_us", b"between_us", "data_wait_us", b"data_wait_us", "first_waits_us", b"first_waits_us", "share", b"share"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_busy_share", b"_busy_share", "_data_wait_part", b"_data_wait_part", "_data_wait_us", b"_data_wait_us", "_first_waits_us", b"_first_waits_us", "_share", b"_share", "between", b"between", "between_us", b"between_us", "busy_share", b"busy_share", "data_wait_part", b"data_wait_part", "data_wait_us", b"data_wait_us", "first_waits_us", b"first_waits_us", "share", b"share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_data_wait_us", b"_data_wait_us", "_first_waits_us", b"_first_waits_us", "_share", b"_share", "batches", b"batches", "between", b"between", "between_us", b"between_us", "data_wait_us", b"data_wait_us", "epochs", b"epochs", "first_waits_us", b"first_waits_us", "is_main", b"is_main", "name", b"name", "share", b"share", "text", b"text", "unknown", b"unknown"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_busy_share", b"_busy_share", "_data_wait_part", b"_data_wait_part", "_data_wait_us", b"_data_wait_us", "_first_waits_us", b"_first_waits_us", "_share", b"_share", "batches", b"batches", "between", b"between", "between_us", b"between_us", "busy_share", b"busy_share", "busy_text", b"busy_text", "data_wait_part", b"data_wait_part", "data_wait_us", b"data_wait_us", "epochs", b"epochs", "first_waits_us", b"first_waits_us", "is_main", b"is_main", "name", b"name", "share", b"share", "text", b"text", "unknown", b"unknown"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__between: _TypeAlias = _typing.Literal["between"]  # noqa: Y015
     _WhichOneofArgType__between: _TypeAlias = _typing.Literal["_between", b"_between"]  # noqa: Y015
     _WhichOneofReturnType__between_us: _TypeAlias = _typing.Literal["between_us"]  # noqa: Y015
     _WhichOneofArgType__between_us: _TypeAlias = _typing.Literal["_between_us", b"_between_us"]  # noqa: Y015
+    _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
+    _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015
+    _WhichOneofReturnType__data_wait_part: _TypeAlias = _typing.Literal["data_wait_part"]  # noqa: Y015
+    _WhichOneofArgType__data_wait_part: _TypeAlias = _typing.Literal["_data_wait_part", b"_data_wait_part"]  # noqa: Y015
     _WhichOneofReturnType__data_wait_us: _TypeAlias = _typing.Literal["data_wait_us"]  # noqa: Y015
     _WhichOneofArgType__data_wait_us: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us"]  # noqa: Y015
     _WhichOneofReturnType__first_waits_us: _TypeAlias = _typing.Literal["first_waits_us"]  # noqa: Y015
@@ -5703,6 +5719,10 @@ class RunLoader(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__between) -> _WhichOneofReturnType__between | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__between_us) -> _WhichOneofReturnType__between_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__busy_share) -> _WhichOneofReturnType__busy_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_part) -> _WhichOneofReturnType__data_wait_part | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_us) -> _WhichOneofReturnType__data_wait_us | None: ...
     @_typing.overload

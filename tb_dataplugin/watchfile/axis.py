@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, TypedDict
 
 from tb_dataplugin.watchfile.histogram import percentile, total_times
-from tb_dataplugin.watchfile.lines import IntervalLine
-from tb_dataplugin.watchfile.loaders import main_loader, main_numbers
+from tb_dataplugin.watchfile.lines import IntervalLine, LoaderNumbers
+from tb_dataplugin.watchfile.loaders import longest_waited, main_loader, main_numbers
 from tb_dataplugin.watchfile.rates import Recorded, rate, recorded_in, without_recorded
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.summary import Happening
@@ -17,6 +17,11 @@ from tb_dataplugin.watchfile.workers import busy_of, ready_of
 
 MOST_POINTS: Final = 300
 """More than a screen has room for."""
+
+
+class _Work(TypedDict):
+    ready: float | None
+    busy_share: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,10 @@ def points_of(run: Run, most: int = MOST_POINTS) -> list[Point]:
     for part in run.parts:
         loader, recorded = main_loader(part), list(recorded_in(part))
         whose = whose_of(main_numbers(part))
-        found += [_point(group, loader, begin, recorded, whose) for group in _groups(part, together)]
+        worked = longest_waited(part)
+        for group in _groups(part, together):
+            point = _point(group, loader, begin, recorded, whose)
+            found.append(point if worked == loader else replace(point, **_work(_numbers(group, worked))))
     return found
 
 
@@ -70,9 +78,8 @@ def _groups(part: Part, together: int) -> Iterator[Sequence[IntervalLine]]:
 def _point(
     intervals: Sequence[IntervalLine], loader: int, begin: float, recorded: Sequence[Recorded], whose: Whose
 ) -> Point:
-    numbers = [each for interval in intervals for each in interval.loaders if each.loader == loader]
+    numbers = _numbers(intervals, loader)
     steps, time = sum(each.steps for each in numbers), sum(each.step_us for each in numbers)
-    ready, busy = ready_of(numbers), busy_of(numbers)
     times = total_times(each.step_times for each in numbers)
     return Point(
         from_s=max(0.0, intervals[0].begin - begin),
@@ -83,10 +90,19 @@ def _point(
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time) if time and whose != "fed" else None,
         samples_per_s=rate(without_recorded(intervals, recorded)),
         epochs=sum(each.epochs for each in numbers),
-        ready=ready.mean if ready else None,
-        busy_share=busy.share if busy else None,
         machine=_means(intervals),
+        **_work(numbers),
     )
+
+
+def _numbers(intervals: Sequence[IntervalLine], loader: int) -> list[LoaderNumbers]:
+    return [each for interval in intervals for each in interval.loaders if each.loader == loader]
+
+
+def _work(numbers: Sequence[LoaderNumbers]) -> _Work:
+    """Of the DataLoader workers."""
+    ready, busy = ready_of(numbers), busy_of(numbers)
+    return {"ready": ready.mean if ready else None, "busy_share": busy.share if busy else None}
 
 
 def _means(intervals: Iterable[IntervalLine]) -> dict[str, float]:

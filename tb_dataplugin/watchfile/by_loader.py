@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,6 +11,7 @@ from tb_dataplugin.watchfile.lines import LoaderLine, LoaderNumbers
 from tb_dataplugin.watchfile.loaders import main_loader
 from tb_dataplugin.watchfile.reading import Run
 from tb_dataplugin.watchfile.takers import Whose, whose_of
+from tb_dataplugin.watchfile.workers import Busy, busy_of
 
 _LAST: Final = 63
 """Number of the last loader with a line of its own: all later ones of the process count as that one, as in annotate's
@@ -44,6 +46,12 @@ class LoaderTotal:
     """Of `epochs`: those that followed another, of any loader, with `between_us` outside of steps before them."""
     between_us: float
     longest_between_us: float
+    in_steps_us: float = 0.0
+    """Of `wait_us`: for those batches that came in the run's steps."""
+    joined: int = 0
+    """Of `batches`: those that came in steps of another loader's."""
+    busy: Busy | None = None
+    """Of its DataLoader workers."""
     whose: Whose = "own"
     """Which thread waited."""
     is_alike: bool = False
@@ -55,7 +63,20 @@ class LoaderTotal:
 
     @property
     def each_between_us(self) -> float | None:
-        return self.between_us / self.between if self.between else None
+        """None for none, also where every time was nothing."""
+        return self.between_us / self.between if self.between and self.between_us else None
+
+
+def in_steps(loaders: Sequence[LoaderTotal]) -> list[tuple[LoaderTotal, float]]:
+    """Those that the run's steps take batches from, with their shares of the steps' data wait, the largest first; empty
+    where the main one is the only one.
+    """
+    found = [one for one in loaders if one.is_main or one.joined]
+    whole_us = sum(one.in_steps_us for one in found)
+    if len(found) < 2 or whole_us <= 0:
+        return []
+    shares = [(one, max(0.0, one.in_steps_us) / whole_us) for one in found]
+    return sorted(shares, key=lambda each: -each[1])
 
 
 def by_loader(run: Run) -> tuple[LoaderTotal, ...]:
@@ -77,6 +98,8 @@ def by_loader(run: Run) -> tuple[LoaderTotal, ...]:
         return ()
     alike = Counter(map(_settings, totals))
     totals = [replace(one, is_alike=alike[_settings(one)] > 1) for one in totals]
+    if not any(one.joined for one in totals):  # what is said of DataLoader workers is the main one's
+        totals = [replace(one, busy=None) for one in totals]
     return tuple(sorted(totals, key=lambda one: (not one.is_main, -one.wait_us, one.number)))
 
 
@@ -89,22 +112,21 @@ def _settings(one: LoaderTotal) -> tuple[str, int, int]:
     return one.dataset, one.batch_size, one.num_workers
 
 
-def _batches(each: LoaderNumbers) -> int:
-    return each.steps + each.unused_steps + each.timed_firsts
-
-
 def _total(key: _Key, numbers: list[LoaderNumbers], *, is_main: bool) -> LoaderTotal:
     number, dataset, batch_size, num_workers = key
-    first_us = sum(each.first_wait_us for each in numbers)
+    first_us, joined_us = sum(each.first_wait_us for each in numbers), sum(each.joined_wait_us for each in numbers)
     return LoaderTotal(
         number=number,
         dataset=dataset,
         batch_size=batch_size,
         num_workers=num_workers,
         is_main=is_main,
-        batches=sum(map(_batches, numbers)),
+        batches=sum(each.batches for each in numbers),
         unknown=sum(each.unused_steps for each in numbers),
-        wait_us=sum(each.wait_us for each in numbers) + first_us,
+        wait_us=sum(each.wait_us - each.others_wait_us + each.joined_wait_us for each in numbers) + first_us,
+        in_steps_us=sum(each.wait_us - each.others_wait_us for each in numbers) if is_main else joined_us,
+        joined=sum(each.joined for each in numbers),
+        busy=busy_of(numbers),
         first_wait_us=first_us,
         first_waits=sum(each.timed_firsts for each in numbers),
         epochs=sum(each.epochs for each in numbers),

@@ -52,6 +52,14 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     loader: Count
     steps: Count = 0
     unused_steps: Count = 0
+    profiled_steps: Count = 0
+    """Of `unused_steps`: those that recording made longer. Runs of earlier versions lack it."""
+    joined: Count = 0
+    joined_wait_us: Amount = 0
+    """Batches that came in steps of another loader's, and the waits for them, without first batches of epochs. Runs of
+    earlier versions lack both, and what follows: they left such steps out."""
+    others_wait_us: Amount = 0
+    """Of `wait_us`: waits for such batches of other loaders."""
     samples: Count = 0
     epochs: Count = 0
     step_us: Amount = 0
@@ -106,6 +114,11 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     own: Count = 0
     fed: Count = 0
     """Batches, by the threads that took them: see `takers`. Runs of earlier versions lack all three."""
+
+    @property
+    def batches(self) -> int:
+        """That the loop had."""
+        return self.steps + self.unused_steps + self.joined + self.timed_firsts
 
     @property
     def timed_firsts(self) -> int:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tb_dataplugin.units import count, duration, percent, plural
-from tb_dataplugin.watchfile.by_loader import LoaderTotal
+from tb_dataplugin.watchfile.by_loader import LoaderTotal, in_steps
 from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.takers import Whose
+from tb_dataplugin.watchfile.workers import busy_number
 
 TOGETHER: Final = "of all DataLoaders together"
 
@@ -47,17 +48,37 @@ def _more(one: LoaderTotal) -> Iterator[str]:
     if one.unknown:
         lay = "recorded, or after another DataLoader's"
         yield f"without {count(one.unknown)} of the batches, whose wait is not known ({lay})"
+    if one.joined:
+        yield f"{count(one.joined)} of the batches came in the steps of another DataLoader"
+    if one.busy is not None:
+        yield f"its DataLoader workers {busy_number(one.busy)} busy"
     if one.each_between_us is not None:
         each = duration(one.each_between_us)
         mean = each if one.between == 1 else f"{each} each, at most {duration(one.longest_between_us)}"
         yield f"outside of steps before its epochs: {_times(one.between)}, {mean}"
 
 
+def waits_text(loaders: Sequence[LoaderTotal]) -> str:
+    """``92.9% of it for Unlabelled, batch_size=8, num_workers=1, 7.09% for Labelled, ...``: of the steps' data wait; ""
+    where they take batches from one DataLoader.
+    """
+    parts = [(percent(share), loader_name(one)) for one, share in in_steps(loaders)]
+    return ", ".join(f"{share}{'' if place else ' of it'} for {name}" for place, (share, name) in enumerate(parts))
+
+
+def worked_text(loaders: Sequence[LoaderTotal]) -> str:
+    """``, of Unlabelled, batch_size=8, num_workers=1``: whose DataLoader workers, stages and samples a run is told of,
+    where its steps take batches from several; else "".
+    """
+    several = in_steps(loaders)
+    return f", of {loader_name(several[0][0])}" if several else ""
+
+
 def others_text(loaders: Sequence[LoaderTotal], outside: Outside | None, least: float) -> str:
     """``other DataLoaders were waited for 4.30 s (12.0% of the run)``; "" for less than `least` of the run, and where
     what the whole is is not known.
     """
-    others = [one for one in loaders if not one.is_main]
+    others = [one for one in loaders if not one.is_main and not one.joined]
     wait_us = sum(one.wait_us for one in others)
     if outside is None or not others or wait_us < least * outside.whole_us:
         return ""

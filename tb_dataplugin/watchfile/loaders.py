@@ -40,9 +40,33 @@ def main_loader(part: Part) -> int:
     return max(steps, key=lambda loader: (steps[loader], -loader), default=0)
 
 
-def main_numbers(part: Part) -> list[LoaderNumbers]:
+def longest_waited(part: Part) -> int:
+    """Of the loaders that the run's steps take batches from, the one that they wait for longest: mostly the main one.
+    What DataLoader workers do, and stages, are told of that.
+    """
+    waits: Counter[int] = Counter()
     main = main_loader(part)
-    return [each for interval in part.intervals for each in _of(interval, main)]
+    for interval in part.intervals:
+        for each in interval.loaders:
+            own_us = each.wait_us - each.others_wait_us if each.loader == main else each.joined_wait_us
+            waits[each.loader] += round(own_us)
+    others_us = sum(each.others_wait_us for each in main_numbers(part))
+    return max(waits, key=lambda loader: (waits[loader], loader == main)) if others_us else main
+
+
+def numbers_in_steps(part: Part) -> list[LoaderNumbers]:
+    """Of the main loader, and of those whose batches come in its steps."""
+    every = [each for interval in part.intervals for each in interval.loaders]
+    loaders = {main_loader(part), *(each.loader for each in every if each.joined)}
+    return [each for each in every if each.loader in loaders]
+
+
+def numbers_of(part: Part, loader: int) -> list[LoaderNumbers]:
+    return [each for interval in part.intervals for each in _of(interval, loader)]
+
+
+def main_numbers(part: Part) -> list[LoaderNumbers]:
+    return numbers_of(part, main_loader(part))
 
 
 def main_stalls(part: Part) -> list[EventLine]:

@@ -57,8 +57,8 @@ class Outside:
 
     @property
     def each_us(self) -> float | None:
-        """Between two epochs, on average."""
-        return None if self.between_us is None or not self.times else self.between_us / self.times
+        """Between two epochs, on average; None for none, also where every time was nothing."""
+        return self.between_us / self.times if self.between_us and self.times else None
 
     @property
     def leads(self) -> bool:

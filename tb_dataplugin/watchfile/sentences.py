@@ -8,7 +8,7 @@ from typing import Final
 from tb_dataplugin.units import count, data_size, duration, percent, plural
 from tb_dataplugin.watchfile.drift import Drift
 from tb_dataplugin.watchfile.lines import EventLine
-from tb_dataplugin.watchfile.loader_texts import TOGETHER, others_text
+from tb_dataplugin.watchfile.loader_texts import TOGETHER, others_text, waits_text
 from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary
 from tb_dataplugin.watchfile.takers import FED, wait_clause
@@ -40,7 +40,7 @@ def run_sentence(summary: Summary) -> str:
     parts = [
         f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}{_recording(summary)}"
         f"{untimed_text(summary)}: "
-        f"{wait_clause(summary.whose, summary.wait_share)}{stalls_text(summary)}",
+        f"{wait_clause(summary.whose, summary.wait_share)}{_for_whom(summary)}{stalls_text(summary)}",
         *(drift_text(drift) for drift in summary.drifts),
         *_events(summary.happenings),
         first_step_text(summary),
@@ -55,6 +55,12 @@ def run_sentence(summary: Summary) -> str:
     if growing := _growing(summary):
         parts.append(growing)
     return "; ".join(filter(None, parts)) + "."
+
+
+def _for_whom(summary: Summary) -> str:
+    """Which of several DataLoaders each step waits for."""
+    parts = waits_text(summary.loaders)
+    return f" ({parts})" if parts else ""
 
 
 def run_in_short(summary: Summary) -> str:

@@ -14,7 +14,14 @@ from tb_dataplugin.watchfile.by_loader import LoaderTotal, by_loader
 from tb_dataplugin.watchfile.drift import QUARTERS, Drift, find_drift, split
 from tb_dataplugin.watchfile.histogram import percentile, total_times
 from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
-from tb_dataplugin.watchfile.loaders import main_loader, main_numbers, main_stalls
+from tb_dataplugin.watchfile.loaders import (
+    longest_waited,
+    main_loader,
+    main_numbers,
+    main_stalls,
+    numbers_in_steps,
+    numbers_of,
+)
 from tb_dataplugin.watchfile.outside import Outside, find_outside, recording_us
 from tb_dataplugin.watchfile.rates import Rate, rate_of, recorded_in
 from tb_dataplugin.watchfile.reading import Part, Run
@@ -142,8 +149,10 @@ class Summary:
     """Epochs whose first batch no window was recorded beside: those that `first_wait_us` is of."""
     first_wait_us: float
     ready: Ready | None
+    """As `busy`."""
     busy: Busy | None
-    """Of the DataLoader workers."""
+    """Of the DataLoader workers; as what follows of stages and samples, of the loader that the steps wait for longest,
+    where they take batches from several."""
     stages: tuple[tuple[str, float], ...]
     """Stage and microseconds for each batch, the slowest first."""
     stages_note: str
@@ -188,6 +197,7 @@ class Summary:
 def summary_of(run: Run) -> Summary | None:
     """None: it made no step."""
     numbers = [each for part in run.parts for each in main_numbers(part)]
+    worked = [each for part in run.parts for each in numbers_of(part, longest_waited(part))]
     steps, time = sum(each.steps for each in numbers), sum(each.step_us for each in numbers)
     if not steps or not time:
         return None
@@ -211,10 +221,10 @@ def summary_of(run: Run) -> Summary | None:
         epochs=sum(each.epochs for each in numbers),
         first_waits=sum(each.timed_firsts for each in numbers),
         first_wait_us=sum(each.first_wait_us for each in numbers),
-        ready=ready_of(numbers),
-        busy=busy_of(numbers),
-        stages=_stages(numbers),
-        stages_note=stages_note(numbers),
+        ready=ready_of(worked),
+        busy=busy_of(worked),
+        stages=_stages(worked),
+        stages_note=stages_note(worked),
         happenings=tuple(happening for part, drift in drifts for happening in _happenings(part, begin, drift)),
         first_step=max(first, key=lambda event: event.took_us, default=None),
         windows=tuple(window for part in run.parts for window in _windows(part, begin)),
@@ -222,11 +232,11 @@ def summary_of(run: Run) -> Summary | None:
         outside=find_outside(run),
         loaders=by_loader(run),
         drifts=tuple(drift for _, drift in drifts if drift is not None),
-        raised=sum(each.raised for each in numbers),
-        measured_samples=sum(each.measured_samples for each in numbers),
-        other_samples=sum(each.other_samples for each in numbers),
-        troubles=troubles(numbers),
-        slow_samples=slow_samples(numbers),
+        raised=sum(each.raised for part in run.parts for each in numbers_in_steps(part)),
+        measured_samples=sum(each.measured_samples for each in worked),
+        other_samples=sum(each.other_samples for each in worked),
+        troubles=troubles(worked),
+        slow_samples=slow_samples(worked),
         gil_share=_mean_of(run, "gil_share"),
         gc_share=_mean_of(run, "gc_share"),
         bad_lines=sum(part.bad_lines for part in run.parts),

@@ -26,7 +26,7 @@ def whose_of(numbers: Iterable[LoaderNumbers]) -> Whose:
     if fed > own:
         return "fed"
     elsewhere = sum(each.elsewhere for each in known)
-    batches = sum(each.steps + each.unused_steps + each.epochs for each in known)
+    batches = sum(each.steps + each.unused_steps + each.joined + each.epochs for each in known)
     return "elsewhere" if not own and 2 * elsewhere > batches else "own"
 
 

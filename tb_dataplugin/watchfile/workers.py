@@ -59,7 +59,7 @@ def _of_all(numbers: list[LoaderNumbers]) -> Busy | None:
     batches, others = sum(each.all_built for each in known), sum(each.built for each in numbers if not each.all_built)
     if not build + starved or batches <= _EVERY * others:
         return None
-    handed_out = sum(each.steps + each.unused_steps + each.timed_firsts for each in numbers)
+    handed_out = sum(each.batches for each in numbers)
     return Busy(build / (build + starved), None, None, batches, is_of_epochs=True, of=handed_out)
 
 
@@ -138,7 +138,7 @@ def ready_of(numbers: Iterable[LoaderNumbers]) -> Ready | None:
     asked = sum(each.asked for each in known)
     if not asked:
         return None
-    return Ready(sum(each.ready for each in known) / asked, asked, sum(each.steps for each in known))
+    return Ready(sum(each.ready for each in known) / asked, asked, sum(each.steps + each.joined for each in known))
 
 
 def stages_note(numbers: Iterable[LoaderNumbers]) -> str:

@@ -2092,7 +2092,7 @@ export interface WholeRun {
   data_wait_share?:
     | number
     | undefined;
-  /** "of the step time", or of whose; where the share is absent why, and how long that other thread waits */
+  /** "of the step time" and for which of several DataLoaders, or of whose; where the share is absent why, and how long that other thread waits */
   data_wait_note: string;
   /** of all loaders, by the clock, without recording_us */
   samples_per_s: number;
@@ -2125,11 +2125,11 @@ export interface WholeRun {
   busy_batches: number;
   /** "87%" or "about 87%", without digits that so few batches do not carry; "" where it is unknown */
   busy_text: string;
-  /** "busy while epochs go on, measured on 4,990 of 5,000 batches" */
+  /** "busy while epochs go on, measured on 4,990 of 5,000 batches", with whose workers, where steps take batches of several DataLoaders */
   busy_note: string;
   /** the slowest first, at most 20; of one batch in twenty */
   stages: StageTime[];
-  /** "measured on 12 batches; building a batch took 13.6 ms on average over 236" */
+  /** "measured on 12 batches; building a batch took 13.6 ms on average over 236", with whose batches, where steps take some of several DataLoaders */
   stages_note: string;
   /** by time, at most 300 */
   points: RunPoint[];
@@ -2212,6 +2212,16 @@ export interface RunLoader {
     | undefined;
   /** "1,000 batches in 10 epochs, waited for 12.3 s (20.5% of the run); ..." */
   text: string;
+  /** of the steps' data wait, where steps take batches from several DataLoaders; absent for others */
+  data_wait_part?:
+    | number
+    | undefined;
+  /** of its DataLoader workers' time; where data_wait_part is known of any */
+  busy_share?:
+    | number
+    | undefined;
+  /** "99.1%", or "about 99%"; "" with busy_share absent */
+  busy_text: string;
 }
 
 /**
@@ -5709,6 +5719,21 @@ export const RunLoader: MessageFns<RunLoader> = {
         ? globalThis.Number(object.between_us)
         : undefined,
       text: isSet(object.text) ? globalThis.String(object.text) : "",
+      data_wait_part: isSet(object.dataWaitPart)
+        ? globalThis.Number(object.dataWaitPart)
+        : isSet(object.data_wait_part)
+        ? globalThis.Number(object.data_wait_part)
+        : undefined,
+      busy_share: isSet(object.busyShare)
+        ? globalThis.Number(object.busyShare)
+        : isSet(object.busy_share)
+        ? globalThis.Number(object.busy_share)
+        : undefined,
+      busy_text: isSet(object.busyText)
+        ? globalThis.String(object.busyText)
+        : isSet(object.busy_text)
+        ? globalThis.String(object.busy_text)
+        : "",
     };
   },
 };
