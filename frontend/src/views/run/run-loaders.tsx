@@ -21,9 +21,7 @@ export function RunLoaders({ run }: { run: WholeRun }) {
   return (
     <section>
       <h2>DataLoaders</h2>
-      {main !== undefined && (
-        <p class="muted">{shared ? SHARED : OWN}</p>
-      )}
+      {main !== undefined && <p class="muted">{shared ? SHARED : OWN}</p>}
       <div class="scroll-x">
         <DataTable name="DataLoaders of the run" testId="run-loaders">
           <thead>
