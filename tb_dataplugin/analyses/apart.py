@@ -183,11 +183,10 @@ def find_apart(
     theirs = Intervals.union_of(other.waits for other in others)
     between = Intervals.union_of(other.between for other in others)
     none_of_these = Intervals.union_of((theirs, *(each.waits for each in restarts)))
-    count = _num_workers(trace, use)
     starts = with_remade(whole.starts_in(window), find_remade(trace, use), use.main)
     mine = [start for start in starts if not none_of_these.intersect(start.wait).total_ns]
     begun = max(len(mine), _iterated(trace, use.main) if window == whole.window else 0)
-    own = _longer(mine, whole, use.main, count, pauses)
+    own = _longer(trace, mine, whole, use, pauses)
     first = _first_batches(trace, batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)
     waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(none_of_these)
@@ -277,9 +276,9 @@ def _ended_in(window: Window, workers: Workers | None) -> dict[int, Int64Array]:
     return {loader: int64(times) for loader, times in ends.items()}
 
 
-def _num_workers(trace: Trace, use: LoaderUse) -> int:
+def _num_workers(trace: Trace, number: int) -> int:
     loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
-    return max(1, loaders[use.main].num_workers or 0) if loaders else 1
+    return max(1, loaders[number].num_workers or 0) if loaders else 1
 
 
 def _iterated(trace: Trace, main: int) -> int:
@@ -291,14 +290,21 @@ def _iterated(trace: Trace, main: int) -> int:
 
 
 def _longer(
-    starts: Sequence[EpochStart], whole: WholeCapture, main: int, workers: int, pauses: Intervals
+    trace: Trace, starts: Sequence[EpochStart], whole: WholeCapture, use: LoaderUse, pauses: Intervals
 ) -> tuple[EpochStart, ...]:
-    """Those that are longer than what their batches would take otherwise, without pauses."""
-    waits = whole.waits_of(main)
-    first = Intervals.union_of(start.wait for start in whole.starts).overlap(waits.start, waits.end) > 0
-    lasted = waits.durations - pauses.overlap(waits.start, waits.end)
-    usual = workers * float(lasted[~first].mean()) if (~first).any() else 0.0
-    return tuple(start for start in starts if start.wait.total_ns > LONGER * usual)
+    """Those that are longer than what their batches would take otherwise, without pauses: those of the loader whose
+    epoch it is.
+    """
+    whose = [use.main if start.loader is None or start.loader in use.loops else start.loader for start in starts]
+    first, usual = Intervals.union_of(start.wait for start in whole.starts), dict[int, float]()
+    for number in set(whose):
+        waits = whole.waits_of(number)
+        lasted = waits.durations - pauses.overlap(waits.start, waits.end)
+        goes_on = first.overlap(waits.start, waits.end) == 0
+        usual[number] = _num_workers(trace, number) * float(lasted[goes_on].mean()) if goes_on.any() else 0.0
+    return tuple(
+        start for start, number in zip(starts, whose, strict=True) if start.wait.total_ns > LONGER * usual[number]
+    )
 
 
 def _first_batches(trace: Trace, batches: BatchTimes | None, use: LoaderUse, starts: Sequence[EpochStart]) -> BoolArray:

@@ -16,9 +16,8 @@ import numpy as np
 from tb_dataplugin.analyses.fed_waits import find_fed_waits, threads_beside
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.resampling import Floats
-from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
-from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.model.trace import BatchTable, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class FedQueue:
     builds: tuple[Floats, ...]
 
 
-def find_fed_queue(trace: Trace, window: Window, workers: Workers | None, loader: int = 0) -> FedQueue | None:
+def find_fed_queue(trace: Trace, window: Window, table: BatchTable | None, loader: int = 0) -> FedQueue | None:
     """None where no thread feeds the training thread, or where that takes something else than batches of the loader.
 
     Args:
@@ -42,9 +41,9 @@ def find_fed_queue(trace: Trace, window: Window, workers: Workers | None, loader
     taken = _taken(trace, window)
     if not len(taken):
         return None
-    has_workers = workers is not None and len(workers.batches.table)
+    has_workers = table is not None and len(table)
     threads = () if has_workers else tuple(_batches_of_threads(trace, window))
-    made = np.sort(np.concatenate([_made_by_workers(workers, loader), *(ends for ends, _ in threads)]))
+    made = np.sort(np.concatenate([_made_by_workers(table, loader), *(ends for ends, _ in threads)]))
     made = made[(made >= window.start_ns) & (made <= window.end_ns)]
     if not _one_for_one(made, taken):
         return None
@@ -54,6 +53,12 @@ def find_fed_queue(trace: Trace, window: Window, workers: Workers | None, loader
     return FedQueue(first, last, len(taken), tuple(builds for _, builds in threads if len(builds)))
 
 
+def come_one_for_one(trace: Trace, window: Window, handed: Int64Array) -> bool:
+    """Whether the training thread takes one of these from the other thread each time, by when that got them."""
+    taken = _taken(trace, window)
+    return bool(len(taken)) and _one_for_one(np.sort(handed), taken)
+
+
 def _taken(trace: Trace, window: Window) -> Int64Array:
     """Ends of the waits for another thread in the window: those of the iterator with most."""
     waits = max(find_fed_waits(trace).values(), key=len, default=Intervals.union_of(()))
@@ -61,11 +66,10 @@ def _taken(trace: Trace, window: Window) -> Int64Array:
     return np.sort(end)
 
 
-def _made_by_workers(workers: Workers | None, loader: int) -> Int64Array:
+def _made_by_workers(table: BatchTable | None, loader: int) -> Int64Array:
     """When its batches were finished."""
-    if workers is None:
+    if table is None:
         return np.zeros(0, dtype=np.int64)
-    table = workers.batches.table
     finished: Int64Array = table.finished_ns[(table.loader == loader) & known(table.finished_ns)]
     return finished
 

@@ -2,8 +2,10 @@
 
 The training loop's is the one that most steps take batches of, however long their waits are: an evaluation in one step
 of 25 may wait for longer than the 25 steps do. One that is gone through inside single steps (an evaluation in each of
-them, beside accumulated gradients) is not. Where several are in the steps alike (zipped), it is the one that gave most
-samples. What ``prof.steps`` iterates needs no counting.
+them, beside accumulated gradients) is not. Where several are in the steps alike (zipped), it is the one that the loop
+waits for longest, which is worth a change: what is predicted and advised is about that one. It may be another one once
+that is done; so a capture is known, and its samples are counted, by the one of them that gave most samples. What
+``prof.steps`` iterates needs no counting (`driving`).
 
 Which loader a wait was for is recorded of batches that DataLoader workers built. Others show by their samples: of which
 dataset, and how many; and loaders that are alike by the passes over them (`loader_passes`). A ``next()`` that built
@@ -21,6 +23,7 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.driving import driving_loaders
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_passes import UNKNOWN, are_apart, in_passes, inside_steps
 from tb_dataplugin.analyses.loader_wait import LoaderWait
@@ -40,9 +43,10 @@ class LoaderUse:
     same, or the next in line. `of_wait`: per wait of the data wait, the loader's number. `steps`: per loader, the
     places of the steps that take batches of it; of all others of the window where that is not known. `unannotated`: the
     same of those that are not annotated. `certain`: waits that are for them. `drawn`: waits for annotated ones other
-    than `in_workers`, of which most steps draw some (zipped loaders). `whole`: the same of the whole capture, where
-    this is of some of its steps. `inside`: loaders that are gone through inside single steps (`loader_passes`).
-    `made_anew`: those that are like `main`, one after another.
+    than `in_workers`, of which most steps draw some (zipped loaders); `zipped`: other than `main`. `whole`: the same of
+    the whole capture, where this is of some of its steps. `inside`: loaders that are gone through inside single steps
+    (`loader_passes`). `made_anew`: those that are like `main`, one after another. `named`: the same were `main` the
+    loader that a capture is known by, whatever is waited for; None where it is.
     """
 
     main: int
@@ -54,7 +58,14 @@ class LoaderUse:
     certain: Intervals = EMPTY
     inside: frozenset[int] = frozenset()
     drawn: Intervals = EMPTY
+    zipped: Intervals = EMPTY
     made_anew: frozenset[int] = frozenset()
+    named: LoaderUse | None = None
+
+    @property
+    def by_name(self) -> LoaderUse:
+        """As that loader has it which a capture is known by."""
+        return self.named or self
 
     @property
     def loops(self) -> frozenset[int]:
@@ -117,14 +128,44 @@ def find_loader_use(
     certain = waits_of_others(trace, waits, batches, of_wait, built, begun)
     certain[made] = certain[made + 1]
     inside = frozenset() if steps is None else inside_steps(loaders, of_wait, begun)
-    use = _use(trace, int64(np.where(certain, UNANNOTATED, of_wait)), step, batches, whole, inside)
-    drawn = np.isin(use.of_wait, list(_drawn(use, loaders))) & (batches is not None)
-    return replace(
-        use,
-        certain=Intervals(waits.start[certain], waits.end[certain]),
-        drawn=Intervals(waits.start[drawn], waits.end[drawn]),
-        made_anew=frozenset(_made_anew(use, loaders)),
-    )
+    of_wait = int64(np.where(certain, UNANNOTATED, of_wait))
+    places = _places(loaders, of_wait, step)
+    table = None if batches is None else batches.table
+    driving = driving_loaders(trace, loaders, steps, table, places)
+    seen = _Seen(places, _waited(loaders, of_wait, loader), inside, driving)
+    base = LoaderUse(0, 0, of_wait, places, whole, np.unique(step[of_wait == UNANNOTATED]), inside=inside)
+    base = replace(base, certain=Intervals(waits.start[certain], waits.end[certain]))
+    lines = [_in_line(trace, loaders, seen, by_wait=by_wait) for by_wait in (True, False)]
+    by_wait, by_name = (_use(base, loaders, line, waits, batches, by_name=bool(n)) for n, line in enumerate(lines))
+    return by_wait if by_wait.main == by_name.main else replace(by_wait, named=by_name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Per loader the steps that take batches of it, and the data wait for it as the loop goes on; which are gone
+    through inside single steps, and which drive the steps.
+    """
+
+    fed: tuple[Int64Array, ...]
+    waited_ns: tuple[int, ...]
+    inside: frozenset[int]
+    driving: frozenset[int]
+
+
+def _places(loaders: Sequence[LoaderInfo], of_wait: Int64Array, step: Int64Array) -> tuple[Int64Array, ...]:
+    """Per loader, the places of its steps. `step`: of each wait, the place."""
+    places = [np.unique(step[of_wait == number]) for number in range(len(loaders))]
+    unknown = np.unique(step[of_wait == UNKNOWN])
+    return tuple(mine if len(mine) else unknown for mine in places)
+
+
+def _waited(loaders: Sequence[LoaderInfo], of_wait: Int64Array, loader: LoaderWait | None) -> tuple[int, ...]:
+    """Without starts of epochs, which are no part of the loop as it goes on."""
+    if loader is None:
+        return (0,) * len(loaders)
+    waits, starts = loader.waits, Intervals.union_of((loader.made, loader.first_batches or EMPTY))
+    goes_on = starts.overlap(waits.start, waits.end) == 0
+    return tuple(int(waits.durations[goes_on & (of_wait == number)].sum()) for number in range(len(loaders)))
 
 
 def _made_anew(use: LoaderUse, loaders: Sequence[LoaderInfo]) -> Iterator[int]:
@@ -133,9 +174,10 @@ def _made_anew(use: LoaderUse, loaders: Sequence[LoaderInfo]) -> Iterator[int]:
             yield number
 
 
-def _drawn(use: LoaderUse, loaders: Sequence[LoaderInfo]) -> Iterator[int]:
+def _drawn(use: LoaderUse, loaders: Sequence[LoaderInfo], own: int) -> Iterator[int]:
+    """Numbers of those that most steps draw from beside that one."""
     for number, loader in enumerate(loaders):
-        is_own = number == use.in_workers or _follow_each_other(loaders[use.in_workers], loader)
+        is_own = number == own or _follow_each_other(loaders[own], loader)
         if not is_own and not use.is_aside(number):
             yield number
 
@@ -149,32 +191,46 @@ def _follow_each_other(one: LoaderInfo, other: LoaderInfo) -> bool:
 
 
 def _use(
-    trace: Trace,
-    of_wait: Int64Array,
-    step: Int64Array,
+    base: LoaderUse,
+    loaders: Sequence[LoaderInfo],
+    in_line: list[int],
+    waits: Intervals,
     batches: BatchTimes | None,
-    whole: LoaderUse | None,
-    inside: frozenset[int],
+    *,
+    by_name: bool,
 ) -> LoaderUse:
-    """`step`: of each wait, the place."""
-    loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
-    places = [np.unique(step[of_wait == number]) for number in range(len(loaders))]
-    unknown = np.unique(step[of_wait == UNKNOWN])
-    fed = tuple(mine if len(mine) else unknown for mine in places)
-    in_line = _in_line(trace, loaders, [len(mine) for mine in fed], inside)
+    """`base` with the first of them as the training loop's."""
+    whole = base.whole.by_name if base.whole is not None and by_name else base.whole
     if whole is not None and whole.main in in_line:  # which one trains is a fact of the program, not of some steps
         in_line = [whole.main, *(number for number in in_line if number != whole.main)]
     in_batches = set() if batches is None else set(batches.table.loader.tolist())
     in_workers = next((number for number in in_line if number in in_batches), min(in_batches, default=0))
-    unannotated = np.unique(step[of_wait == UNANNOTATED])
-    return LoaderUse(next(iter(in_line), 0), in_workers, of_wait, fed, whole, unannotated, inside=inside)
+    use = replace(base, main=next(iter(in_line), 0), in_workers=in_workers, whole=whole)
+    drawn, zipped = (np.isin(use.of_wait, list(_drawn(use, loaders, number))) for number in (in_workers, use.main))
+    drawn &= batches is not None
+    return replace(
+        use,
+        drawn=Intervals(waits.start[drawn], waits.end[drawn]),
+        zipped=Intervals(waits.start[zipped], waits.end[zipped]),
+        made_anew=frozenset(_made_anew(use, loaders)),
+    )
 
 
-def _in_line(trace: Trace, loaders: Sequence[LoaderInfo], fed: list[int], inside: frozenset[int]) -> list[int]:
-    """Their numbers, the training loop's first. `fed`: in how many steps each is."""
-    samples, most = _given(trace, loaders) if len(loaders) > 1 else [0] * len(loaders), max(fed, default=0)
+def _in_line(trace: Trace, loaders: Sequence[LoaderInfo], seen: _Seen, *, by_wait: bool) -> list[int]:
+    """Their numbers, the training loop's first; of those that are in its steps alike the one that is waited for
+    longest, or gave most samples.
+    """
+    samples = _given(trace, loaders) if len(loaders) > 1 else [0] * len(loaders)
+    most = max(map(len, seen.fed), default=0)
     ranks = [
-        (bool(loader.stepped), number not in inside, 2 * fed[number] >= most, samples[number], loader.iterated or 0)
+        (
+            number in seen.driving,
+            number not in seen.inside,
+            2 * len(seen.fed[number]) >= most,
+            seen.waited_ns[number] if by_wait else 0,
+            samples[number],
+            loader.iterated or 0,
+        )
         for number, loader in enumerate(loaders)
     ]
     return sorted(range(len(loaders)), key=lambda number: ranks[number], reverse=True)

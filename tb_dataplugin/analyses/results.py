@@ -18,6 +18,7 @@ from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.looks import Looks
 from tb_dataplugin.analyses.loop import Loop
 from tb_dataplugin.analyses.memory_growth import MemoryGrowth
+from tb_dataplugin.analyses.named_loader import NamedLoader
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.profiler_weight import ProfilerWeight
 from tb_dataplugin.analyses.queue_wait import QueueWait
@@ -57,7 +58,8 @@ class Results:
     nobody chose any. `use`: which of several loaders is the training loop's; `loop`: that loop as it goes on, which
     verdict, findings and rates are about. `restarts`: loaders of which most steps make an iterator; they have no steady
     state beside that. `looks`: those of which some steps do, for a few batches; `started_again`: for all of them, with
-    new DataLoader workers. `whole`: of all steps, also where some were chosen.
+    new DataLoader workers. `whole`: of all steps, also where some were chosen. `named`: the loader that the capture is
+    known by, where that is another one than the training loop's.
     """
 
     trace: Trace
@@ -106,3 +108,4 @@ class Results:
     for_others: Mapping[Path, int] = field(default_factory=dict)
     headspace: Headspace | None = None
     uneven: UnevenBatches | None = None
+    named: NamedLoader | None = None

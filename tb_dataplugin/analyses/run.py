@@ -30,6 +30,7 @@ from tb_dataplugin.analyses.loader_wait import find_loader_wait
 from tb_dataplugin.analyses.looks import find_looks
 from tb_dataplugin.analyses.loop import Loop, find_loop
 from tb_dataplugin.analyses.memory_growth import find_memory_growth
+from tb_dataplugin.analyses.named_loader import find_named_loader
 from tb_dataplugin.analyses.notes import collect_notes
 from tb_dataplugin.analyses.occupancy import find_occupancies
 from tb_dataplugin.analyses.other_loaders import name_other_loaders
@@ -218,7 +219,7 @@ def run_analyses(
     loop = find_loop(trace, tree, window, workers, seen.loop, apart)
     flow = Flow(_worker_flow(trace, window, workers, loop, use), whole.starts_in(window))
     table = None if steps is None else tabulate_steps(steps, loader, devices, seen.loop.attribution, apart)
-    fed = find_fed_queue(trace, window, workers, use.in_workers)
+    fed = find_fed_queue(trace, window, workers.batches.table if workers else None, use.in_workers)
     looks, shutdown = find_looks(trace, window, loader, use, whole, steps), seen.loop.attribution.shutdown
     rates = why.known("throughput", find_throughput(trace, tree, window, loader, devices, workers, use, loop))
     lines = why.known("lines", _lines(trace, seen, loop, options, window, selection))
@@ -260,6 +261,7 @@ def run_analyses(
         headspace=_headspace(trace, settings, table, devices, rates),
         lines=lines,
         uneven=find_uneven_batches(trace, tree, table, loop, use, seen.batches),
+        named=find_named_loader(trace, tree, window, loader, workers, use, loop),
     )
     return _completed(results, why.missing)
 

@@ -16,6 +16,7 @@ from tb_dataplugin.compare.elsewhere import elsewhere
 from tb_dataplugin.compare.epochs import has_iter_on_one_side, is_within_epoch, with_like_starts
 from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
+from tb_dataplugin.compare.named import of_one_loader
 from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
 from tb_dataplugin.compare.other_loaders import OtherWait, compare_others
 from tb_dataplugin.compare.other_settings import compare_other_settings, title_of
@@ -57,6 +58,7 @@ RECORDED: Final = 0.01
 
 def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Comparison:
     """Compare two sides of one or more captures each; several on a side are repeated runs."""
+    before, after = of_one_loader(before, after)
     (first, left), (second, right) = group_runs(before), group_runs(after)
     first, second = with_like_starts(first, second)
     within = is_within_epoch(first, second)

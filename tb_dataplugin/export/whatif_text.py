@@ -10,12 +10,12 @@ from typing import Any, Final
 import numpy as np
 
 from tb_dataplugin.analyses.idle_causes import Cause
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.export.paragraphs import fit, page, title, wrap
 from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import columns
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
-from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import (
     UNKNOWN,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.analyses.remade import settings_of
 from tb_dataplugin.findings.apart_signals import (
     WORTH_A_WORD,
@@ -15,7 +16,6 @@ from tb_dataplugin.findings.apart_signals import (
     PauseSignals,
     StartSignals,
 )
-from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import count, duration, listed, percent
 

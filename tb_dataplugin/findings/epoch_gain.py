@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.findings.apart_signals import LoaderStarts, StartSignals
 from tb_dataplugin.findings.capacity import held_by_others, judge_cpus
 from tb_dataplugin.findings.epoch_length import start_us_per_step
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import duration
 
 EPOCH: Final = "Each epoch"

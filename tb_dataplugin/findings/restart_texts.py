@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.findings.restart_signals import RestartedLoader, RestartSignals
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import count, listed, percent, plural
 
 ONE_EACH: Final = 1.5

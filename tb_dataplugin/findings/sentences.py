@@ -9,6 +9,7 @@ from typing import Final
 from annotate.trace_format import StageKind, parse_span_name
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stage_summary import StageSummary
@@ -35,7 +36,7 @@ from tb_dataplugin.findings.rhythm import rhythm_sentence
 from tb_dataplugin.findings.rivals import Overlap
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
-from tb_dataplugin.findings.worker_sentences import LoopShare, name_of, quiet_sentence, worker_sentence
+from tb_dataplugin.findings.worker_sentences import LoopShare, quiet_sentence, worker_sentence
 from tb_dataplugin.findings.worker_signals import PaceSignals, lived_through
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.trace import LoaderInfo

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.findings.init_texts import init_part
 from tb_dataplugin.findings.thresholds import (
@@ -103,14 +104,6 @@ def _starting(summary: WorkerSummary, window: Window) -> str:
     if not inside or summary.startup_ns < STARTING * window.duration_ns:
         return ""
     return f" A start takes up to {duration(summary.startup_ns / 1e3)}, {inside}."
-
-
-def name_of(loader: LoaderInfo) -> str:
-    """Which of several DataLoaders: by what tells them apart, as far as that is known."""
-    known = [f"batches of {loader.batch_size}"] if loader.batch_size else []
-    known += [f"num_workers={loader.num_workers}"] if loader.num_workers is not None else []
-    settings = f" ({', '.join(known)})" if known else ""
-    return f"the DataLoader of {loader.dataset or 'a dataset'}{settings}"
 
 
 def quiet_sentence(summaries: Sequence[WorkerSummary]) -> str:

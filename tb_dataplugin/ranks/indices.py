@@ -9,8 +9,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import Path
+from tb_dataplugin.analyses.throughput import main_loader
 from tb_dataplugin.model.intervals import Int64Array, int64
 from tb_dataplugin.model.trace import LoaderInfo
 
@@ -38,39 +40,40 @@ class Indices:
         return len(self.index)
 
 
-def read_indices(results: Results) -> Indices | None:
-    """Of the training loop's DataLoader. None where samples have no index: an iterable dataset, a plain capture,
-    batches fetched whole; and where several loaders read in the training process, so that nobody knows whose they are.
+def read_indices(results: Results, use: LoaderUse | None = None) -> Indices | None:
+    """Of the training loop's DataLoader, or that of `use`. None where samples have no index: an iterable dataset, a
+    plain capture, batches fetched whole; and where several loaders read in the training process, so that nobody knows
+    whose they are.
     """
-    tree, facts = results.tree, results.trace.span_facts
+    tree, facts, use = results.tree, results.trace.span_facts, use or results.use
     is_sample = np.array([_is_outermost_sample(path) for path in tree.paths], dtype=np.bool_)
     if not is_sample.any():
         return None
-    rows = _of_main_loader(results, np.flatnonzero(is_sample[tree.node] & (facts.index >= 0)))
+    rows = _of_main_loader(results, use, np.flatnonzero(is_sample[tree.node] & (facts.index >= 0)))
     rows = rows[np.argsort(tree.start_ns[rows], kind="stable")]
-    epoch, batch = _placed(results, rows)
+    epoch, batch = _placed(results, use, rows)
     rows, epoch, batch = (values[epoch >= 0][:MOST_INDICES] for values in (rows, epoch, batch))
     if not len(rows):
         return None
-    dataset = results.settings.dataset if results.settings else ""
-    replacement = bool(results.settings and results.settings.replacement)
+    settings = main_loader(results.trace, use)
+    dataset, replacement = (settings.dataset, bool(settings.replacement)) if settings else ("", False)
     at, window = tree.start_ns[rows], results.window
     chosen = (at >= window.start_ns) & (at < window.end_ns)
     return Indices(dataset, facts.index[rows], epoch, batch, replacement, chosen if results.selection else chosen[:0])
 
 
-def _placed(results: Results, rows: Rows) -> tuple[Int64Array, Int64Array]:
+def _placed(results: Results, use: LoaderUse, rows: Rows) -> tuple[Int64Array, Int64Array]:
     """Epoch and batch of each sample; -1 where unknown. The training process records neither: there the waits for an
     epoch's first batch are marked, and each wait is a batch. Without such a mark several epochs would look like one.
     """
     tree, facts = results.tree, results.trace.span_facts
     epoch, batch = facts.epoch[rows], facts.batch[rows]
     starts = int64([start.wait.start[0] for start in results.whole.starts if len(start.wait)])
-    begins = _of_main_waits(results, np.sort(starts))
+    begins = _of_main_waits(results, use, np.sort(starts))
     if not len(begins) or (epoch >= 0).any():
         return epoch, batch
     is_wait = np.array([len(path) == 1 and path[0].kind == "wait" for path in tree.paths], dtype=np.bool_)
-    waits = _of_main_waits(results, np.sort(tree.start_ns[np.flatnonzero(is_wait[tree.node])]))
+    waits = _of_main_waits(results, use, np.sort(tree.start_ns[np.flatnonzero(is_wait[tree.node])]))
     epoch = np.searchsorted(begins, tree.start_ns[rows], side="right")
     ordinal = np.searchsorted(waits, tree.start_ns[rows], side="right")
     first = np.concatenate(([0], np.searchsorted(waits, begins, side="right")))[epoch]
@@ -81,9 +84,9 @@ def _is_outermost_sample(path: Path) -> bool:
     return path[-1].kind == "sample" and all(stage.kind != "sample" for stage in path[:-1])
 
 
-def _of_main_loader(results: Results, rows: Rows) -> Rows:
+def _of_main_loader(results: Results, use: LoaderUse, rows: Rows) -> Rows:
     """Those that the training loop's loader read: in its workers, or in its waits where it has none."""
-    number, loaders = results.use.main, _loaders(results)
+    number, loaders = use.main, _loaders(results)
     if len(loaders) < 2:
         return rows
     workers = {track: worker.loader for track, worker in results.trace.worker_tracks().items()}
@@ -97,10 +100,10 @@ def _of_main_loader(results: Results, rows: Rows) -> Rows:
     return here[results.whole.waits_of(number).contains(results.tree.start_ns[here])]
 
 
-def _of_main_waits(results: Results, starts: Int64Array) -> Int64Array:
+def _of_main_waits(results: Results, use: LoaderUse, starts: Int64Array) -> Int64Array:
     """`starts` of waits, without those for batches of other loaders."""
     several = len(_loaders(results)) > 1
-    return starts[results.whole.waits_of(results.use.main).contains(starts)] if several else starts
+    return starts[results.whole.waits_of(use.main).contains(starts)] if several else starts
 
 
 def _loaders(results: Results) -> Sequence[LoaderInfo]:

@@ -105,7 +105,7 @@ def tabulate_rank(results: Results) -> RankTable | Unavailable:
         spent_at_arrival=_spent(sets, collectives.arrival_ns),
         spent_at_end=_spent(sets, collectives.end_ns),
         stage_mean_ns=_stage_means(results),
-        indices=read_indices(results),
+        indices=read_indices(results, results.use.by_name),
         lock_share=None if locked is None else locked.clip(results.window).total_ns / results.window.duration_ns,
         step_exposed_ns=_exposed(results, rows),
     )

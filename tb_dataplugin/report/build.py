@@ -28,7 +28,7 @@ from tb_dataplugin.report.build_headspace import headspace_report
 from tb_dataplugin.report.build_limits import limited_by, thread_samples_report
 from tb_dataplugin.report.build_lines import lines_report
 from tb_dataplugin.report.build_replayed import replayed_report
-from tb_dataplugin.report.build_settings import other_settings
+from tb_dataplugin.report.build_settings import named_report, other_settings
 from tb_dataplugin.report.build_stages import stage_reports, stage_summary_report
 from tb_dataplugin.report.build_units import maybe_us, us
 from tb_dataplugin.report.build_workers import cost_report, load_report, load_row_report, worker_fields
@@ -172,6 +172,7 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
         epochs=results.loop.apart.begun,
         limited_by_us=limited_by(results.limits.data_wait) if results.limits and results.limits.data_wait else None,
         other_settings=other_settings(results),
+        named=named_report(results.named) if results.named else None,
     )
     if settings is not None:
         report.MergeFrom(_settings(settings))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tb_dataplugin.analyses.named_loader import NamedLoader
 from tb_dataplugin.analyses.remade import settings_of
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.model.trace import LoaderInfo
@@ -20,6 +21,15 @@ def other_settings(results: Results) -> Iterator[pb.LoaderSettings]:
         if settings not in known:
             known.add(settings)
             yield settings_report(loader)
+
+
+def named_report(named: NamedLoader) -> pb.NamedLoader:
+    return pb.NamedLoader(
+        settings=settings_report(named.settings),
+        item=named.item,
+        samples=named.samples,
+        samples_per_batch=named.samples_per_batch,
+    )
 
 
 def settings_report(loader: LoaderInfo) -> pb.LoaderSettings:

@@ -1382,6 +1382,7 @@ class Loader(_message.Message):
     IN_WORKERS_FIELD_NUMBER: _builtins.int
     ITEM_FIELD_NUMBER: _builtins.int
     OTHER_SETTINGS_FIELD_NUMBER: _builtins.int
+    NAMED_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """union of the training thread's wait spans in the window"""
     wait_count: _builtins.int
@@ -1448,6 +1449,12 @@ class Loader(_message.Message):
     def other_settings(self) -> _containers.RepeatedCompositeFieldContainer[Global___LoaderSettings]:
         """of annotated DataLoaders that are not the training loop's, as an evaluation's;"""
 
+    @_builtins.property
+    def named(self) -> Global___NamedLoader:
+        """those with the same settings (a program may make its DataLoader anew) once
+        where steps draw from several and the loop waits for longest for another one than
+        """
+
     def __init__(
         self,
         *,
@@ -1479,10 +1486,11 @@ class Loader(_message.Message):
         in_workers: _builtins.bool = ...,
         item: _builtins.str = ...,
         other_settings: _abc.Iterable[Global___LoaderSettings] | None = ...,
+        named: Global___NamedLoader | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "steady_state", b"steady_state", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "named", b"named", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "steady_state", b"steady_state", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "dataset", b"dataset", "epochs", b"epochs", "exposed_wait_us", b"exposed_wait_us", "first_batch_count", b"first_batch_count", "first_batch_of", b"first_batch_of", "first_batch_wait_us", b"first_batch_wait_us", "has_iter", b"has_iter", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "in_workers", b"in_workers", "item", b"item", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "other_settings", b"other_settings", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "dataset", b"dataset", "epochs", b"epochs", "exposed_wait_us", b"exposed_wait_us", "first_batch_count", b"first_batch_count", "first_batch_of", b"first_batch_of", "first_batch_wait_us", b"first_batch_wait_us", "has_iter", b"has_iter", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "in_workers", b"in_workers", "item", b"item", "limited_by_us", b"limited_by_us", "named", b"named", "num_workers", b"num_workers", "other_settings", b"other_settings", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
@@ -1530,6 +1538,49 @@ class Loader(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__wait_p50_us) -> _WhichOneofReturnType__wait_p50_us | None: ...
 
 Global___Loader: _TypeAlias = Loader  # noqa: Y015
+
+@_typing.final
+class NamedLoader(_message.Message):
+    """The DataLoader that `compare` knows a capture by, whichever the loop waits for: that which gave most samples."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SETTINGS_FIELD_NUMBER: _builtins.int
+    ITEM_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    SAMPLES_PER_BATCH_FIELD_NUMBER: _builtins.int
+    item: _builtins.str
+    """as Loader.item"""
+    samples: _builtins.float
+    """as Throughput.samples"""
+    samples_per_batch: _builtins.float
+    """as Throughput.samples_per_batch"""
+    @_builtins.property
+    def settings(self) -> Global___LoaderSettings:
+        """also in Loader.other_settings"""
+
+    def __init__(
+        self,
+        *,
+        settings: Global___LoaderSettings | None = ...,
+        item: _builtins.str = ...,
+        samples: _builtins.float | None = ...,
+        samples_per_batch: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_samples", b"_samples", "_samples_per_batch", b"_samples_per_batch", "samples", b"samples", "samples_per_batch", b"samples_per_batch", "settings", b"settings"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_samples", b"_samples", "_samples_per_batch", b"_samples_per_batch", "item", b"item", "samples", b"samples", "samples_per_batch", b"samples_per_batch", "settings", b"settings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__samples: _TypeAlias = _typing.Literal["samples"]  # noqa: Y015
+    _WhichOneofArgType__samples: _TypeAlias = _typing.Literal["_samples", b"_samples"]  # noqa: Y015
+    _WhichOneofReturnType__samples_per_batch: _TypeAlias = _typing.Literal["samples_per_batch"]  # noqa: Y015
+    _WhichOneofArgType__samples_per_batch: _TypeAlias = _typing.Literal["_samples_per_batch", b"_samples_per_batch"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__samples) -> _WhichOneofReturnType__samples | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__samples_per_batch) -> _WhichOneofReturnType__samples_per_batch | None: ...
+
+Global___NamedLoader: _TypeAlias = NamedLoader  # noqa: Y015
 
 @_typing.final
 class LoaderSettings(_message.Message):

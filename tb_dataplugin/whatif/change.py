@@ -11,6 +11,7 @@ from operator import eq
 import numpy as np
 
 from tb_dataplugin.analyses.kept_loads import KeptLoads
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.errors import BadRequest
@@ -124,7 +125,7 @@ def check(change: Change, loop: Loop) -> None:
         raise BadRequest("the transfer cannot be moved to the device; name a stage")
     for name in (*(name for name, _ in change.stages), *change.moved):
         if name not in names and name not in kinds:
-            raise BadRequest(_no_stage(name, names, kinds))
+            raise BadRequest(_no_stage(name, names, kinds, loop))
     if any(path not in (*loop.build.parts, *loop.receive.parts) for path, _ in change.own):
         raise BadRequest(f"cannot predict {change.text}: the batches of the window spent no time there")
     if any(batch not in loop.built for batch, _ in change.single):
@@ -135,8 +136,13 @@ def check(change: Change, loop: Loop) -> None:
         raise BadRequest(f"cannot predict prefetch_factor={change.prefetch}; choose 1 to {MOST_PREFETCH}")
 
 
-def _no_stage(name: str, names: list[str], kinds: set[str]) -> str:
+def _no_stage(name: str, names: list[str], kinds: set[str], loop: Loop) -> str:
     """A word alone may have been meant as a kind, which names all stages of it."""
+    if name in loop.other_stages:
+        return (
+            f"{name} is a stage of {name_of(loop.other_stages[name])}, of which nothing is predicted: what if is about "
+            f"{name_of(loop.loader)} alone, whose batches have {', '.join(names) or 'no stages'}"
+        )
     meant = [known for known in names if known.partition("::")[2].casefold() == name.casefold()]
     if meant:
         return f"the loop's batches have no stage {name}; did you mean {' or '.join(meant)}?"

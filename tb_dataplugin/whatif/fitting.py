@@ -32,6 +32,7 @@ from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, T
 from tb_dataplugin.whatif.measured_wait import find_wait_ends
 from tb_dataplugin.whatif.memory import find_batch_bytes, find_worker_bytes
 from tb_dataplugin.whatif.on_cpu import find_on_cpu, find_result_bytes
+from tb_dataplugin.whatif.other_stages import find_other_stages, other_loaders
 from tb_dataplugin.whatif.own_share import find_own_share
 from tb_dataplugin.whatif.pauses import find_pauses
 from tb_dataplugin.whatif.per_step import Counted, mean_wait_ns, outside_waits_ns, pageable_ns, samples_per_step
@@ -194,7 +195,7 @@ def _sending(results: Results) -> float:
 
 def _without_workers(results: Results, counted: int) -> Loop | Unavailable:
     assert results.loader is not None and results.trace.training_track is not None
-    waits = results.loop.waits
+    waits = results.loop.waits.minus(results.use.zipped)
     build = parts_within(results.tree, results.trace.training_track, waits.start, waits.end)
     build = _with_wrappers(build, results, waits)
     building, training = _training_cpus(results, busy_ns=waits.total_ns)
@@ -259,7 +260,8 @@ def _loop(
         own_delayed=training.delayed,
         in_step=_in_step(results, own),
         loader=results.settings,
-        other_loaders=_other_loaders(results),
+        other_loaders=other_loaders(results),
+        other_stages=find_other_stages(results),
         beside_ns=float(beside.mean()),
         is_beside_unannotated=not len(results.use.drawn),
         paused_ns=paused,
@@ -284,11 +286,6 @@ def _loop(
         handed_over=results.trace.info.pipeline.handed_over if results.trace.info.pipeline else None,
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
-
-
-def _other_loaders(results: Results) -> tuple[LoaderInfo, ...]:
-    loaders = results.trace.info.pipeline.loaders if results.trace.info.pipeline else ()
-    return tuple(one for number, one in enumerate(loaders) if number not in results.use.loops and one.iterated != 0)
 
 
 def _in_step(results: Results, own: Floats) -> StepParts:

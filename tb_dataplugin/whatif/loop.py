@@ -178,6 +178,8 @@ class Loop:
     """Whose settings are changed."""
     other_loaders: tuple[LoaderInfo, ...] = ()
     """That the capture has besides, and that nothing is predicted of."""
+    other_stages: Mapping[str, LoaderInfo] = field(default_factory=dict)
+    """Names of stages of theirs that are none of its own, each with one that has it."""
     beside_ns: float = 0.0
     """Per step, in `own_ns` and not in `measured_wait_ns`: data wait for another loader that most steps draw from."""
     is_beside_unannotated: bool = False

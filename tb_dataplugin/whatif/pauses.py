@@ -28,7 +28,8 @@ def find_pauses(results: Results) -> Pauses:
     end = begin + int64([row.duration_ns for row in rows])
     apart = results.loop.apart
     has_workers = results.settings is not None and bool(results.settings.num_workers)
-    beside = (results.use.elsewhere if has_workers else results.use.beside).minus(apart.waits)
+    use = results.use
+    beside = (use.elsewhere if has_workers else Intervals.union_of((use.beside, use.zipped))).minus(apart.waits)
     ahead = apart.ahead.minus(beside)
     parts = (beside, ahead, apart.between, apart.recurring.minus(Intervals.union_of((ahead, beside))))
     return Pauses(*(part.overlap(begin, end).astype(float) for part in parts))

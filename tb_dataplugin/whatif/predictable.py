@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from tb_dataplugin.analyses.built_beside import find_built_beside
+from tb_dataplugin.analyses.driving import unmatched_loader
 from tb_dataplugin.analyses.fed_loop import is_fed
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.unfollowed import unfollowed_workers
 from tb_dataplugin.units import plural
@@ -30,6 +32,12 @@ NOT_FOLLOWED: Final = (
     "before it is iterated, and capture again"
 )
 
+UNMATCHED: Final = (
+    "its steps take from {iterator}, which is no DataLoader, while another thread takes batches from {loader}: these "
+    "are not one for each step, so which of them a step waits for is not known; what takes their time is in the "
+    "findings of the report"
+)
+
 
 def why_unpredictable(results: Results) -> str:
     """ "" where it does."""
@@ -46,6 +54,8 @@ def why_unpredictable(results: Results) -> str:
         return f"the settings of its DataLoader were not recorded (a plain capture has none); {AGAIN}"
     if results.restarts:
         return "its steps make their iterators anew, so it has no steady state; mend that first"
+    if loader := unmatched_loader(results.trace, results.window, results.settings):
+        return UNMATCHED.format(iterator=f"a {results.settings.name or 'iterator'}", loader=name_of(loader))
     if results.settings.num_workers and results.workers is None:
         return "its DataLoader workers left no records"
     if results.settings.num_workers is None and results.workers is None and unfollowed_workers(results) is not None:

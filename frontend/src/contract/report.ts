@@ -585,11 +585,29 @@ export interface Loader {
   item: string;
   /** of annotated DataLoaders that are not the training loop's, as an evaluation's; */
   other_settings: LoaderSettings[];
+  /** those with the same settings (a program may make its DataLoader anew) once */
+  named: NamedLoader | undefined;
 }
 
 export interface Loader_WaitByStageUsEntry {
   key: string;
   value: number;
+}
+
+/** The DataLoader that `compare` knows a capture by, whichever the loop waits for: that which gave most samples. */
+export interface NamedLoader {
+  /** also in Loader.other_settings */
+  settings:
+    | LoaderSettings
+    | undefined;
+  /** as Loader.item */
+  item: string;
+  /** as Throughput.samples */
+  samples?:
+    | number
+    | undefined;
+  /** as Throughput.samples_per_batch */
+  samples_per_batch?: number | undefined;
 }
 
 export interface LoaderSettings {
@@ -3419,6 +3437,7 @@ export const Loader: MessageFns<Loader> = {
         : globalThis.Array.isArray(object?.other_settings)
         ? object.other_settings.map((e: any) => LoaderSettings.fromJSON(e))
         : [],
+      named: isSet(object.named) ? NamedLoader.fromJSON(object.named) : undefined,
     };
   },
 };
@@ -3428,6 +3447,21 @@ export const Loader_WaitByStageUsEntry: MessageFns<Loader_WaitByStageUsEntry> = 
     return {
       key: isSet(object.key) ? globalThis.String(object.key) : "",
       value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+};
+
+export const NamedLoader: MessageFns<NamedLoader> = {
+  fromJSON(object: any): NamedLoader {
+    return {
+      settings: isSet(object.settings) ? LoaderSettings.fromJSON(object.settings) : undefined,
+      item: isSet(object.item) ? globalThis.String(object.item) : "",
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : undefined,
+      samples_per_batch: isSet(object.samplesPerBatch)
+        ? globalThis.Number(object.samplesPerBatch)
+        : isSet(object.samples_per_batch)
+        ? globalThis.Number(object.samples_per_batch)
+        : undefined,
     };
   },
 };

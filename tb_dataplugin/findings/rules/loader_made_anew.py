@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.analyses.remade import Remade
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Confidence, Finding, Severity
@@ -14,7 +15,6 @@ from tb_dataplugin.findings.rules import slow_first_batch
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, INPUT_BOUND
 from tb_dataplugin.findings.worker_copies import KEPT
-from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import count, duration, percent
 
 ONCE: Final = "Make the dataset and the DataLoader once, before the epochs"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.analyses.remade import settings_of
 from tb_dataplugin.analyses.undivided import find_undivided
 from tb_dataplugin.findings.dividing import CODE
@@ -9,7 +10,6 @@ from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.model.trace import LoaderInfo
 
 ADVICE = (

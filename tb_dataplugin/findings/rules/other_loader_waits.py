@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tb_dataplugin.analyses.line_trees import FOR_ANOTHER_LOADER
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.analyses.remade import settings_of
 from tb_dataplugin.findings.apart_sentence import TO_START, iterated_in, mostly_starting
 from tb_dataplugin.findings.apart_signals import OtherLoaderSignals
@@ -25,7 +26,6 @@ from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_work import costly_passes
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, NO_CPU
 from tb_dataplugin.findings.worker_copies import NEW
-from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, percent
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from tb_dataplugin.analyses.built_beside import BuiltBeside
 from tb_dataplugin.analyses.kept_loads import KeptLoads
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.analyses.other_programs import MANY, counted_as_others
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
@@ -27,7 +28,6 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED
 from tb_dataplugin.findings.worker_copies import NEW
-from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import duration, plural, significant
 from tb_dataplugin.whatif import Change
 from tb_dataplugin.whatif.other_workers import FEW_TENSORS, USUALLY

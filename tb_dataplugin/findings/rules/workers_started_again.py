@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.findings.elsewhere import saved_elsewhere
 from tb_dataplugin.findings.evidence import Evidence, number, time
 from tb_dataplugin.findings.finding import Finding
@@ -15,7 +16,6 @@ from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.started_signals import StartedSignals
 from tb_dataplugin.findings.step_work import costly_passes
 from tb_dataplugin.findings.worker_copies import KEPT
-from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import count, duration
 
 ONCE: Final = "Make this DataLoader once, before the loop, with persistent_workers=True"

@@ -18,8 +18,12 @@ STEPS, LENGTH, WAIT, OWN, START = 24, 4, 1_000, 7_000, 24_000
 FIRST = "wait::DataLoader (first batch)"
 
 
-def cycled(build: int = 4_000, cpu: float | None = None, **short: Any) -> TraceBuilder:
-    """Steps of 9 ms take a batch of each loader and wait 1 ms for it; every fourth waits 24 ms for the short one's."""
+def cycled(build: int = 4_000, cpu: float | None = None, slow: int = WAIT, **short: Any) -> TraceBuilder:
+    """Steps of 9 ms take a batch of each loader and wait 1 ms for it; every fourth waits 24 ms for the short one's.
+
+    Args:
+        slow: microseconds that each waits for the long one's.
+    """
     long = {"dataset": "Unlabelled", "num_workers": 2, "batch_size": 16, "iterated": 1, "persistent_workers": False}
     other = {"dataset": "Labelled", "num_workers": 1, "batch_size": 8, "persistent_workers": False} | short
     builder = TraceBuilder().annotated(loaders=[long, other], host={"cores": 4})
@@ -28,20 +32,20 @@ def cycled(build: int = 4_000, cpu: float | None = None, **short: Any) -> TraceB
     for step in range(STEPS):
         wait = START if step % LENGTH == 0 else WAIT
         name = FIRST if step % LENGTH == 0 else "wait::DataLoader"
-        builder.step(at, WAIT + wait + OWN).wait(at, WAIT).wait(at + WAIT + 100, wait - 100, name)
-        begun, of = at + WAIT + wait, {"sample::Unlabelled": (at + WAIT - 50 - build, build)}
+        builder.step(at, slow + wait + OWN).wait(at, slow).wait(at + slow + 100, wait - 100, name)
+        begun, of = at + slow + wait, {"sample::Unlabelled": (at + slow - 50 - build, build)}
         builder.epoch = 0
-        builder.batch(step, step % 2, at - 9_000, at + WAIT - 50 - build, at + WAIT - 50, at + WAIT - 10, of)
+        builder.batch(step, step % 2, at - 9_000, at + slow - 50 - build, at + slow - 50, at + slow - 10, of)
         builder.epoch = step // LENGTH + 1
         if step % LENGTH == 0:
-            builder.worker(5, at + WAIT + 5_000, loader=1, pid=200 + step)
+            builder.worker(5, at + slow + 5_000, loader=1, pid=200 + step)
         of = {"sample::Labelled": (begun - 1_000, 900)}
-        drawn = at + WAIT + 200 if step % LENGTH == 0 else at - 2_000
+        drawn = at + slow + 200 if step % LENGTH == 0 else at - 2_000
         builder.batch(step % LENGTH, 5, drawn, begun - 1_000, begun - 50, begun - 10, of).of_loader(1)
         if cpu is not None:
             for core in range(4):
                 builder.counter("host::cpu", at, **{f"cpu{core}": cpu})
-        at += WAIT + wait + OWN
+        at += slow + wait + OWN
     return builder
 
 
@@ -49,6 +53,13 @@ def test_the_steady_state_is_without_its_starts() -> None:
     steady = capture_of(cycled()).loader.steady_state
     assert steady.state == "epoch_start"
     assert steady.wait_us == pytest.approx(2 * WAIT - 100, rel=0.2), "of the steps without a start"
+
+
+def test_starts_of_a_fast_loader_are_told_apart_beside_a_slow_one() -> None:
+    """They are 24 times as long as other waits for it, and less than two of the waits for the loop's own."""
+    steady = capture_of(cycled(slow=15_000)).loader.steady_state
+    assert steady.state == "epoch_start"
+    assert steady.wait_us == pytest.approx(15_000 + WAIT - 100, rel=0.05)
 
 
 def test_what_the_loops_loader_is_waited_for_has_none_of_the_other_ones_waits() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.whatif import Change, predict
 from tb_dataplugin.whatif.loop import Loop, Settings, Timed
+from tests.tb_dataplugin.findings.cases import results_of
 from tests.tb_dataplugin.whatif.test_simulation import loop, step_ms
 from tests.trace_builder import TraceBuilder
 
@@ -18,10 +21,14 @@ STEP, BUILD, OWN, RECEIVING, AFTER, COUNT = 20 * MS, 39.5 * MS, 9.5 * MS, 3 * MS
 """Microseconds: of each step; the thread receives a batch, and then does something with it before it puts it."""
 
 
-def captured(folder: Path) -> Loop:
-    """Two workers build batches of which each step takes one, and a thread receives them."""
-    made = {"name": "DataLoader", "batch_size": 4, "num_workers": 2}
-    builder = TraceBuilder().annotated(loaders=[made]).worker(0).worker(1)
+NEXT = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+GENERATOR: dict[str, Any] = {"name": "generator", "stepped": True, "iterated": 0}
+
+
+def program(*more: dict[str, Any], each: int = 1) -> TraceBuilder:
+    """Two workers build batches of which each step takes `each`, and a thread receives them. `more`: loaders."""
+    made = {"name": "DataLoader", "dataset": "Texts", "batch_size": 4, "num_workers": 2}
+    builder = TraceBuilder().annotated(loaders=[made, *more]).worker(0).worker(1)
     for number in range(COUNT):
         finished = (number + 2) * STEP
         began, arrived = finished - BUILD, finished + 200 + RECEIVING
@@ -30,8 +37,14 @@ def captured(folder: Path) -> Loop:
         builder.moments(serialise_us=finished, serialised_us=finished + 150)
         builder.moments(deserialise_us=finished + 200, arrived_us=arrived)
         taken = arrived + 10 + AFTER
-        builder.wait(taken - (STEP - OWN), STEP - OWN, "wait::Prefetch").step(taken - (STEP - OWN), STEP)
-    return read_loop(builder.write(folder / "run.pt.trace.json"))[0]
+        if number % each == 0:
+            begin = taken - (STEP - OWN)
+            builder.wait(begin, STEP - OWN, "wait::Prefetch").step(begin, each * STEP)
+    return builder
+
+
+def captured(folder: Path, *more: dict[str, Any]) -> Loop:
+    return read_loop(program(*more).write(folder / "run.pt.trace.json"))[0]
 
 
 def test_what_that_thread_does_is_no_part_of_the_step(tmp_path: Path) -> None:
@@ -41,6 +54,42 @@ def test_what_that_thread_does_is_no_part_of_the_step(tmp_path: Path) -> None:
     without = predict(made, Change(stages=(("transform::Parse", 0.0),))).step_us
     assert without.low <= OWN <= without.high
     assert without.value == pytest.approx(OWN, rel=0.05)  # it was all of this and what the thread does, one by one
+
+
+def test_what_steps_iterates_is_the_loader_behind_it(tmp_path: Path) -> None:
+    """A generator of the queue was said to have no DataLoader workers, and two to be twice as fast."""
+    made, plain = captured(tmp_path, GENERATOR), captured(tmp_path)
+    assert made.settings == plain.settings == Settings(2, 2, in_order=True)
+    assert made.loader.dataset == "Texts" and made.other_loaders == ()
+    assert made.build.parts == plain.build.parts and made.ahead == 1
+    without = predict(made, Change(stages=(("transform::Parse", 0.0),))).step_us
+    assert without.value == pytest.approx(OWN, rel=0.05)
+
+
+def test_nor_has_a_generator_workers_of_its_own_that_hands_on_batches_in_the_training_thread(tmp_path: Path) -> None:
+    """Its waits contain those for the DataLoader, which its code names and no argument does."""
+    made = program(GENERATOR)
+    for row in [row for row in made.events if row["name"] == "wait::Prefetch"]:
+        made.wait(row["ts"] + 1, row["dur"] - 2, NEXT)
+    read = read_loop(made.write(tmp_path / "run.pt.trace.json"))[0]
+    assert read.settings.workers == 2 and read.ahead == 0
+
+
+def test_a_loader_that_something_else_takes_from_is_not_behind_what_steps_iterates() -> None:
+    """An evaluation by the training thread, in two of the steps of a loop over an iterator of another library."""
+    made = program(GENERATOR)
+    results = results_of(made)
+    assert results.use.main == 0
+    times = made.batches["consumed_us"]
+    times[:] = [time if number < 2 else None for number, time in enumerate(times)]
+    assert results_of(made).use.main == 1
+
+
+def test_nothing_is_predicted_of_batches_that_are_not_one_for_each_step(tmp_path: Path) -> None:
+    with pytest.raises(NothingToReport) as raised:
+        read_loop(program(GENERATOR, each=3).write(tmp_path / "run.pt.trace.json"))
+    who = "which is no DataLoader, while another thread takes batches from the DataLoader of Texts (batches of 4, num_"
+    assert f"its steps take from a generator, {who}" in str(raised.value)
 
 
 def test_a_thread_that_takes_longer_than_the_step_is_what_the_loop_waits_for() -> None:

@@ -62,6 +62,21 @@ def test_cpus_that_workers_take_from_the_step_are_a_finding_where_batches_come_i
     assert 0.5 * 9600 < finding.gain_us_per_step <= 0.75 * 9600
 
 
+def test_the_step_gets_them_back_as_well_where_a_thread_takes_the_batches_for_it() -> None:
+    """``prof.steps`` iterates a generator of the thread's queue, which has no DataLoader workers itself."""
+    plain, fed = crowded(wait=2000), crowded(wait=2000)
+    fed.top_level["dataPipeline"]["loaders"].append({"name": "generator", "stepped": True, "iterated": 0})
+    for row in fed.events:
+        row["name"] = "wait::batches" if row["name"] == "wait::DataLoader" else row["name"]
+    blur = "transform::Blur"
+    bounds = [
+        saved_without(signals, [row for row in signals.stages if row.stage.name == blur])
+        for signals in map(signals_of, (plain, fed))
+    ]
+    assert bounds[0].of_step_us == pytest.approx(bounds[1].of_step_us)
+    assert bounds[1].of_step_us > 0
+
+
 def test_the_verdict_does_not_acquit_a_loader_that_takes_the_cpus() -> None:
     sentence = capture_of(crowded()).verdict.sentence
     assert "the DataLoader is not the bottleneck" not in sentence
