@@ -236,7 +236,7 @@ def _too_short(compared: Compared, total: Quantity) -> str:
 
 
 def _more_runs(compared: Compared) -> str:
-    return f"{'3 to 5' if compared.runs == 1 else 'more'} runs on each side"
+    return f"{'3 to 5' if compared.runs < 3 else 'more'} runs on each side"
 
 
 def _for_certainty(compared: Compared) -> str:

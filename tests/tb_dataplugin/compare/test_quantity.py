@@ -283,7 +283,7 @@ def test_more_runs_do_not_make_less_of_a_change_that_they_confirm() -> None:
     said = judge(replace(of_step((0.5, 0.5), replace(total, outcome="not_significant"), stages=stages), runs=2))
     assert (said.outcome, said.basis[:8]) == ("not_significant", "“likely”")
     assert said.sentence.startswith("Likely faster, not certain: 1.62 → 1.08 ms per step (−33%, 95% interval −56% to ")
-    assert said.sentence.endswith("for certainty capture more runs on each side.")
+    assert said.sentence.endswith("for certainty capture 3 to 5 runs on each side.")
     nothing = judge(replace(of_step((0.5, 0.5), replace(total, outcome="not_significant")), runs=2))
     assert nothing.sentence.startswith("No significant difference: "), "no stage certainly went that way"
 

@@ -84,35 +84,44 @@ function isChangedAlone({ outcome, low, high }: Quantity): boolean {
   return outcome === "not_significant" && ((low ?? 0) > 0 || (high ?? 0) < 0);
 }
 
-/** Half the width of all pictures as a change: the widest change that has an interval, or an end up to a half. */
+/**
+ * Half the width of all pictures as a change: the widest change that has an interval, or an end of one: of those that
+ * are not significant up to a half.
+ */
 export function reachOf(quantities: readonly Quantity[]): number {
-  const ends = quantities.flatMap(({ change, high, outcome }) =>
-    change === undefined || high === undefined || outcome === "too_short"
-      ? []
-      : [Math.abs(change), Math.min(0.5, Math.abs(high))],
-  );
+  const ends = quantities.flatMap((quantity) => {
+    const { change, low, high, outcome } = quantity;
+    if (change === undefined || high === undefined || outcome === "too_short") return [];
+    const [most, least] = [Math.abs(high), Math.abs(low ?? 0)];
+    return isSignificant(quantity) ? [Math.abs(change), most, least] : [Math.abs(change), Math.min(0.5, most)];
+  });
   return Math.max(0.05, ...ends);
 }
 
 const WIDTH_PX = 160;
 const MARGIN_PX = 5;
 
+/** Head of a line that goes on over the edge `x` of the picture; `inward`: which way the picture lies. */
+function arrow(x: number, inward: 1 | -1): string {
+  return x === (inward > 0 ? 0 : WIDTH_PX) ? `M${x + 4 * inward} 3L${x} 6L${x + 4 * inward} 9` : "";
+}
+
 type PictureProps = { readonly quantity: Quantity; readonly reach: number; readonly token: string };
 
-/** No change in the middle, more to the right; the interval as a line, cut off where it leaves the picture. */
+/** No change in the middle, more to the right; the interval as a line, which has an arrow where it leaves the picture. */
 export function IntervalPicture({ quantity, reach, token }: PictureProps) {
   const { low, high } = quantity;
   const change = knownChange(quantity);
   if (change === undefined) return null;
   const half = WIDTH_PX / 2;
   const at = (share: number): number => half + Math.min(1, Math.max(-1, share / reach)) * (half - MARGIN_PX);
+  const from = low === undefined || low < -reach ? 0 : at(low);
+  const to = high === undefined || high > reach ? WIDTH_PX : at(high);
   const radius = isSignificant(quantity) ? 4.5 : 3;
   return (
     <svg class="interval" width={WIDTH_PX} height={12} aria-hidden="true">
       <line class="interval-zero" x1={half} x2={half} y1={0} y2={12} />
-      {low !== undefined && (
-        <line class="interval-line" x1={at(low)} x2={high === undefined ? WIDTH_PX : at(high)} y1={6} y2={6} />
-      )}
+      {low !== undefined && <path class="interval-line" d={`M${from} 6H${to}${arrow(from, 1)}${arrow(to, -1)}`} />}
       <circle cx={at(change)} cy={6} r={radius} style={fillStyle(token)} class="interval-point" />
     </svg>
   );

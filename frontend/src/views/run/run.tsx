@@ -32,7 +32,7 @@ export function WholeRunView() {
     return <LoadingState title="Looking for whole runs" />;
   }
   const run = shownRun(answer.runs);
-  const lacks = lacksOf(answer.runs_without_steps);
+  const without = answer.runs_without_steps;
   return (
     <div data-testid="whole-run" class="run-view">
       <Problems problems={answer.problem_texts} />
@@ -40,14 +40,15 @@ export function WholeRunView() {
         <Nothing answer={answer} />
       ) : run === undefined ? (
         <OthersOnly
-          title="No whole run of this capture"
-          lacks={lacks}
+          title={chosenRun.value === null ? "No whole run of this capture" : "No whole run"}
+          lacks={lacksOf(chosenRun.value ?? entry.value?.run, without)}
+          own={chosenRun.value ?? entry.value?.run}
           others={answer.runs.map((one) => ({ name: runName(one), show: () => chooseRun(one) }))}
         />
       ) : (
         <>
-          <Choice all={answer.runs} run={run} />
-          <OfAnother runs={answer.runs} shown={run.run} lacks={lacks} />
+          <Choice all={answer.runs} without={without} run={run} />
+          <OfAnother runs={answer.runs} shown={run.run} lacks={lacksOf(entry.value?.run, without)} />
           <PictureOf.Provider value={allOf(`Run ${runName(run)}`)}>
             <Shown run={run} />
           </PictureOf.Provider>
@@ -57,9 +58,9 @@ export function WholeRunView() {
   );
 }
 
-/** What the run of the capture in view lacks. */
-function lacksOf(without: readonly RunWithoutSteps[]): string {
-  const reason = without.find(({ run }) => run === entry.value?.run)?.reason_text;
+/** What a run lacks that has nothing to show. */
+function lacksOf(name: string | undefined, without: readonly RunWithoutSteps[]): string {
+  const reason = without.find(({ run }) => run === name)?.reason_text;
   return reason === undefined ? LACKS : `has nothing to show: no step was recorded (${reason})`;
 }
 
@@ -87,23 +88,32 @@ function shownRun(all: readonly WholeRun[]): WholeRun | undefined {
   );
 }
 
-function chooseRun(run: WholeRun | undefined): void {
+function chooseRun(run: WholeRun | RunWithoutSteps | undefined): void {
   chosenRun.value = run?.run ?? null;
   chosenRank.value = run?.rank ?? null;
 }
 
-function Choice({ all, run }: { all: readonly WholeRun[]; run: WholeRun }) {
-  if (all.length < 2) return <h2>Run: {runName(run)}</h2>;
+type ChoiceProps = {
+  readonly all: readonly WholeRun[];
+  readonly without: readonly RunWithoutSteps[];
+  readonly run: WholeRun;
+};
+
+/** Runs without a step are offered too: whoever recorded one looks for it here. */
+function Choice({ all, without, run }: ChoiceProps) {
+  const offered = [...all, ...without];
+  if (offered.length < 2) return <h2>Run: {runName(run)}</h2>;
   return (
     <label class="muted">
       Run{" "}
       <select
         data-testid="whole-run-choice"
         value={String(all.indexOf(run))}
-        onChange={(event) => chooseRun(all[Number(event.currentTarget.value)])}>
-        {all.map((one, index) => (
+        onChange={(event) => chooseRun(offered[Number(event.currentTarget.value)])}>
+        {offered.map((one, index) => (
           <option key={runName(one)} value={String(index)}>
             {runName(one)}
+            {index < all.length ? "" : " (no step was recorded)"}
           </option>
         ))}
       </select>

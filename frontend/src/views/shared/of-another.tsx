@@ -22,13 +22,19 @@ export function OfAnother({ runs, shown, lacks, own = entry.value?.run }: Props)
 
 type Other = { readonly name: string; readonly show: () => void };
 
-type OthersProps = { readonly title: string; readonly lacks: string; readonly others: readonly Other[] };
+type OthersProps = {
+  readonly title: string;
+  readonly lacks: string;
+  readonly others: readonly Other[];
+  /** The run that was asked for: that of the capture in view, unless said otherwise. */
+  readonly own?: string | undefined;
+};
 
-/** In place of the run of the capture in view, which has nothing to show: another one's numbers would be taken for its own. */
-export function OthersOnly({ title, lacks, others }: OthersProps) {
+/** In place of the run that was asked for, which has nothing to show: another one's numbers would be taken for its own. */
+export function OthersOnly({ title, lacks, others, own = entry.value?.run }: OthersProps) {
   const were = others.length === 1 ? "Another run is there:" : "Other runs are there:";
   return (
-    <UnavailableState title={title} reason={`${whose(entry.value?.run ?? "")} ${lacks}. ${were}`}>
+    <UnavailableState title={title} reason={`${whose(own ?? "")} ${lacks}. ${were}`}>
       {others.map(({ name, show }) => (
         <p key={name}>
           <button type="button" class="link" data-testid="other-run" onClick={show}>
