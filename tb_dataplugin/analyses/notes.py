@@ -112,7 +112,7 @@ def _mixed_notes(trace: Trace) -> Iterator[Diagnostic]:
 def _crowd_notes(results: Results) -> Iterator[Diagnostic]:
     """CPUs that processes beside the loop's had, where these are, or may be, the program's own."""
     found, workers = find_other_programs(results), unfollowed_workers(results)
-    if found is not None and found.own_crowd and (workers or results.workers is None):
+    if found is not None and found.own_crowd:
         yield Diagnostic("capture", "own_processes", 1, own_crowd_sentence(found, workers))
     if found is not None and found.unsure_crowd:
         yield Diagnostic("capture", "unknown_processes", 1, unsure_crowd_sentence(found))

@@ -103,7 +103,7 @@ def own_crowd_sentence(found: OtherPrograms, workers: int | None) -> str:
     """`workers`: as `unfollowed_workers`."""
     had = f"{significant(found.children or 0.0)} CPUs of {found.cores}, and none was free"
     if not workers:
-        return f"Child processes of this program, beside DataLoader workers with records, used {had}"
+        return f"Child processes of this program, beside what the batches of DataLoader workers took, used {had}"
     are, them = ("is", "it") if workers == 1 else ("are", "them")
     return (
         f"Child processes of this program that the capture does not follow used {had}. "

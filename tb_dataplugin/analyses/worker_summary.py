@@ -66,8 +66,8 @@ class WorkerSummary:
 def summarise_workers(
     workers: Workers, window: Window, loader: LoaderWait | None, use: LoaderUse
 ) -> tuple[WorkerSummary, ...]:
-    """By loader."""
-    numbers = sorted({row.loader for row in workers.rows})
+    """By loader, that which the training loop waits for first."""
+    numbers = sorted({row.loader for row in workers.rows}, key=lambda number: (number != use.in_workers, number))
     summaries = [_summarise(workers, window, number, _waits_for(loader, use, number)) for number in numbers]
     if loader is None:  # a thread that takes all batches may feed the training
         summaries = [replace(one, elsewhere=False) for one in summaries]

@@ -54,6 +54,16 @@ def held_by_others(signals: Signals) -> OtherPrograms | None:
     return found if found.own < CPU_SATURATED * cpus else None
 
 
+def held_by_children(signals: Signals) -> OtherPrograms | None:
+    """The program's own child processes, other than DataLoader workers with records, where the CPUs would not be full
+    without them: a further DataLoader worker gets a share of its own then, which they lose.
+    """
+    found = signals.other_programs
+    if found is None or not found.own_crowd or found.children is None:
+        return None
+    return found if found.own - found.children < CPU_SATURATED * (signals.cpus or found.cores) else None
+
+
 def reads_from_storage(signals: Signals) -> bool:
     """Building batches is mostly blocked, and most of what is read comes from storage."""
     costs = signals.costs

@@ -239,7 +239,7 @@ class Capture(_message.Message):
 
     @_builtins.property
     def worker_summaries(self) -> _containers.RepeatedCompositeFieldContainer[Global___WorkerSummary]:
-        """one per loader with DataLoader workers, by loader"""
+        """one per loader with DataLoader workers, that which the loop waits for first, then by loader"""
 
     @_builtins.property
     def load_rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___LoadRow]:

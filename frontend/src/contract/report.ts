@@ -91,7 +91,7 @@ export interface Capture {
   stage_summary:
     | StageSummary
     | undefined;
-  /** one per loader with DataLoader workers, by loader */
+  /** one per loader with DataLoader workers, that which the loop waits for first, then by loader */
   worker_summaries: WorkerSummary[];
   /** host_load as a table: all cores as one row, known counters first */
   load_rows: LoadRow[];

@@ -1,6 +1,7 @@
 """The workers are busy and no CPU is free: another worker would only share them.
 
-Where other programs have the CPUs, it would have a share of its own, which these lose: what that brings is not known.
+Where other programs have the CPUs, or other processes that this one started, it would have a share of its own, which
+these lose: what that brings is not known.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tb_dataplugin.analyses.other_programs import OtherPrograms, counted_as_others
-from tb_dataplugin.findings.capacity import held_by_others, judge_cpus
+from tb_dataplugin.findings.capacity import held_by_children, held_by_others, judge_cpus
 from tb_dataplugin.findings.dividing import First, divide_first
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
@@ -18,6 +19,8 @@ from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import WORKERS_BUSY
 from tb_dataplugin.units import percent, plural, significant
 from tb_dataplugin.whatif import Change
+
+Facts = tuple[Evidence, ...]
 
 LESS: Final = "Do less work per sample, or move work elsewhere: to the device, into the data on disk, or to more CPUs."
 
@@ -32,7 +35,9 @@ def check(signals: Signals) -> Finding | None:
         return None
     text = f"num_workers={workers}, busy for {percent(busy.busy)} {busy.of_whole}"
     facts = (share("workers_busy", busy.busy, busy.whole, text), *capacity.evidence)
-    others = held_by_others(signals)
+    others, children = held_by_others(signals), held_by_children(signals)
+    if children is not None and children.children is not None:
+        return _beside_children(children, children.children, workers, facts, divide_first(signals, workers + 1))
     if others is None:
         more = signals.foresight.faster_workers if signals.foresight else None
         return _in_vain(signals.cpus, workers, facts) if more is None else _yet(signals, more, workers, facts)
@@ -52,6 +57,22 @@ def _unknown(others: OtherPrograms, workers: int, facts: tuple[Evidence, ...], d
         code=f"{divide.code}DataLoader(..., num_workers={workers + 1})",
         confidence="possible",
         confidence_reason=counted_as_others(others),
+    )
+
+
+def _beside_children(found: OtherPrograms, had: float, workers: int, facts: Facts, divide: First) -> Finding:
+    """`had`: CPUs."""
+    return Finding(
+        severity="low",
+        title=f"Whether more DataLoader workers help is unknown: other child processes of this program have "
+        f"{significant(had)} of the {plural(found.cores, 'CPU')}",
+        advice="Each further DataLoader worker gets a share of the CPUs, partly at their expense: batches may come "
+        f"faster, and what these do takes longer. Try num_workers={workers + 1} and measure both; or let these do less while "
+        f"the training goes on. {divide.advice}Less work per sample helps in either case.",
+        evidence=facts,
+        code=f"{divide.code}DataLoader(..., num_workers={workers + 1})",
+        confidence="possible",
+        confidence_reason="What they would lose, and whether the training waits for it, is not known.",
     )
 
 

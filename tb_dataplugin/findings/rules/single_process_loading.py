@@ -4,13 +4,12 @@ it by another thread of the program (`Signals.built_beside`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
 from tb_dataplugin.analyses.built_beside import BuiltBeside
 from tb_dataplugin.analyses.kept_loads import KeptLoads
-from tb_dataplugin.analyses.loader_names import name_of
 from tb_dataplugin.analyses.other_programs import MANY, counted_as_others
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
@@ -27,6 +26,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED
+from tb_dataplugin.findings.which_loader import loops_loader
 from tb_dataplugin.findings.worker_copies import NEW
 from tb_dataplugin.units import duration, plural, significant
 from tb_dataplugin.whatif import Change
@@ -321,9 +321,7 @@ def _blocked(signals: Signals) -> float:
 
 
 def _whose(signals: Signals) -> str:
-    if not signals.has_several_loaders or signals.loader is None:
-        return "The DataLoader"
-    name = name_of(replace(signals.loader, num_workers=None))  # the title says it
+    name = loops_loader(signals) or "the DataLoader"
     return f"{name[0].upper()}{name[1:]}"
 
 

@@ -25,6 +25,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import WORKERS_BUSY, WORKERS_SPARE, WORTH_WORKERS
+from tb_dataplugin.findings.which_loader import loops_loader
 from tb_dataplugin.units import percent, plural, ratio
 from tb_dataplugin.whatif import Change
 
@@ -56,14 +57,15 @@ def check(signals: Signals) -> Finding | Abstention | None:
     faster = faster_with(signals, wanted, num_workers)
     if (faster < WORTH_WORKERS or workers.busy < WORKERS_BUSY) and not _hides_late_ones(signals, wanted):
         return None
-    busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
+    whose = loops_loader(signals)
+    busy = f"{'its' if whose else 'the'} DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     facts = (
         share("workers_busy", workers.busy, workers.whole, busy),
         *capacity.evidence,
         *signals.wait_cost_evidence(),
     )
     if signals.kept_loads is not None:
-        return _without_promise(signals.kept_loads, num_workers, facts)
+        return _without_promise(signals.kept_loads, _who(num_workers, whose), facts)
     change = Change(workers=wanted)
     promise = signals.promise(change, most_with(signals, faster))
     if promise.without_gain:
@@ -71,7 +73,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     divide, times = divide_first(signals, wanted), max(faster, _times(signals, promise))
     return Finding(
         severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
-        title=f"{plural(num_workers, 'DataLoader worker')} {_late(workers.busy)}, and {_room(signals, promise)}",
+        title=f"{_who(num_workers, whose)} {_late(workers.busy)}, and {_room(signals, promise)}",
         advice=f"{divide.advice}Use num_workers={wanted}{f', {why},' if why else ''} and measure again. That builds "
         f"batches at most {ratio(times)} as fast, as long as CPUs, storage and memory bandwidth keep up."
         f"{_though_full(signals)}",
@@ -84,6 +86,10 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
+def _who(num_workers: int, whose: str) -> str:
+    return f"{plural(num_workers, 'DataLoader worker')}{f' of {whose}' if whose else ''}"
+
+
 def _hides_late_ones(signals: Signals, wanted: int) -> bool:
     """Whether more workers help though these are not busy all the time: others have batches ready while one is late."""
     return bool(expects_gain(signals, Change(workers=wanted), 1 - 1 / WORTH_WORKERS))
@@ -93,10 +99,10 @@ def _late(busy: float) -> str:
     return "cannot build batches fast enough" if busy >= WORKERS_BUSY else "are late with some batches"
 
 
-def _without_promise(kept: KeptLoads, workers: int, facts: tuple[Evidence, ...]) -> Finding:
+def _without_promise(kept: KeptLoads, who: str, facts: tuple[Evidence, ...]) -> Finding:
     return Finding(
         severity="low",
-        title=f"{plural(workers, 'DataLoader worker')} cannot build batches fast enough, and more would repeat calls",
+        title=f"{who} cannot build batches fast enough, and more would repeat calls",
         advice=made_again(kept, "more DataLoader workers"),
         evidence=(*facts, rare_calls(kept)),
         confidence="possible",

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.tb_dataplugin.findings.cases import STEP, capture_of, finding_in, finding_of, input_bound
+from tb_dataplugin.analyses.other_programs import OtherPrograms
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.rules.more_workers_will_not_help import check
+from tests.tb_dataplugin.findings.cases import STEP, capture_of, finding_in, finding_of, input_bound, signals_of
 from tests.trace_builder import TraceBuilder
 
 
@@ -30,6 +35,16 @@ def test_what_whatif_expects_of_more_workers_is_not_called_nothing(workers: int,
     assert found.code == f"DataLoader(..., num_workers={more})", "`verify` measures what it names"
     assert found.confidence == "possible" and "a step of about" in found.evidence[-1].text
     assert 0 < found.gain_us_per_step <= 1e4 * (1 - workers / more) + 1, "built by turns, at most so much faster"
+
+
+@pytest.mark.parametrize(("children", "said"), [(1.2, "other child processes of this program have 1.20"), (0.1, "")])
+def test_beside_children_of_the_program_it_is_not_known_what_more_workers_bring(children: float, said: str) -> None:
+    """A pool of the program's own had the CPUs: "nothing to gain" was said of what made its steps 1.4 times as fast."""
+    signals = signals_of(input_bound(cores=2, run_delay=0.5))
+    found = check(replace(signals, other_programs=OtherPrograms(2, 1.0, 0.0, children=children)))
+    assert isinstance(found, Finding)
+    assert found.saves is bool(said) and (said or "More DataLoader workers will not help") in found.title
+    assert ("num_workers=3" in found.code) is bool(said)
 
 
 def test_workers_that_are_blocked_need_no_free_cpu() -> None:

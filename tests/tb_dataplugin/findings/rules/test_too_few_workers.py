@@ -8,6 +8,7 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.foresight import Foresight, Promise
 from tb_dataplugin.findings.read_signals import read_signals
 from tb_dataplugin.findings.rules.too_few_workers import check
+from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration
 from tb_dataplugin.whatif import Change, fit_loop, predict, usual_changes
 from tb_dataplugin.whatif.loop import Loop
@@ -19,6 +20,7 @@ from tests.tb_dataplugin.findings.cases import (
     finding_of,
     input_bound,
     results_of,
+    signals_of,
 )
 from tests.trace_builder import TraceBuilder
 
@@ -27,6 +29,15 @@ def test_busy_workers_and_free_cores_are_too_few_workers() -> None:
     said = finding_in(input_bound(), "too_few_workers")
     assert "num_workers=8" in said.code and said.confidence == "likely"
     assert 0 < said.gain_us_per_step <= 8000
+
+
+def test_of_several_loaders_it_says_whose_workers_are_too_few() -> None:
+    signals = signals_of(input_bound())
+    loader = LoaderInfo(dataset="Unlabelled", batch_size=8, num_workers=2)
+    said = check(replace(signals, loader=loader, has_several_loaders=True))
+    assert isinstance(said, Finding)
+    assert said.title.startswith("2 DataLoader workers of the DataLoader of Unlabelled (batches of 8) cannot build")
+    assert said.evidence[0].text.startswith("its DataLoader workers are busy")
 
 
 def test_the_gain_of_more_workers_is_bounded_by_how_fast_they_make_batches() -> None:
