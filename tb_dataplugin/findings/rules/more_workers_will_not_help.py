@@ -67,8 +67,8 @@ def _beside_children(found: OtherPrograms, had: float, workers: int, facts: Fact
         title=f"Whether more DataLoader workers help is unknown: other child processes of this program have "
         f"{significant(had)} of the {plural(found.cores, 'CPU')}",
         advice="Each further DataLoader worker gets a share of the CPUs, partly at their expense: batches may come "
-        f"faster, and what these do takes longer. Try num_workers={workers + 1} and measure both; or let these do less while "
-        f"the training goes on. {divide.advice}Less work per sample helps in either case.",
+        f"faster, and what these do takes longer. Try num_workers={workers + 1} and measure both; or let these do less "
+        f"while the training goes on. {divide.advice}Less work per sample helps in either case.",
         evidence=facts,
         code=f"{divide.code}DataLoader(..., num_workers={workers + 1})",
         confidence="possible",
