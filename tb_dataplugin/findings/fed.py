@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from tb_dataplugin.analyses.queue_wait import OwnWork
 from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.units import percent
+
+MOSTLY: Final = 0.5
 
 
 def not_followed(signals: Signals) -> int | None:
@@ -19,6 +24,12 @@ def not_followed(signals: Signals) -> int | None:
 def waits_for_queue(signals: Signals) -> bool:
     """Enough to be worth a change, and no chance."""
     return signals.queue_wait is not None and signals.queue_wait.part.low >= INPUT_BOUND
+
+
+def works_itself(signals: Signals) -> OwnWork | None:
+    """Of the thread that fills the queue, where that is certainly most of what the training thread waits for."""
+    filler = None if signals.queue_wait is None else signals.queue_wait.filler
+    return filler if filler is not None and filler.part.low >= MOSTLY else None
 
 
 def filling_stages(signals: Signals) -> tuple[StageCalls, ...]:
@@ -41,6 +52,8 @@ def fed_sentence(signals: Signals) -> str:
         return unknown
     rows = filling_stages(signals)
     stage = f"; {rows[0].stage.name} has the highest self time in it" if rows and waits_for_queue(signals) else ""
+    if waits_for_queue(signals) and (own := works_itself(signals)):
+        stage = f"; for {percent(own.part.share)} of that time that thread works itself, and waits for no DataLoader"
     return (
         f"{unknown} By stack samples, the training thread waits for that thread's queue at {queue.place.short} for "
         f"{percent(queue.part.share)} of the window ({interval(queue.part)}){stage}."

@@ -45,6 +45,26 @@ def test_the_stage_that_fills_the_queue_is_named_where_the_training_thread_waits
     assert any(line.startswith("transform::Blur: self time") and where in line for line in evidence_of(finding))
 
 
+RUN: Frame = ("Prefetcher.run", "/home/me/train.py", 40)
+CONVERT: Frame = ("Prefetcher.convert", "/home/me/train.py", 55)
+NEXT: Frame = ("_BaseDataLoaderIter.__next__", "/lib/python3.12/site-packages/torch/utils/data/dataloader.py", 733)
+
+
+@pytest.mark.parametrize(("own", "names_thread"), [(90, True), (52, False), (5, False)])
+def test_a_thread_that_works_on_its_batches_itself_is_named_and_no_stage(own: int, names_thread: bool) -> None:
+    """A stranger's own prefetcher converted for 30 ms what it waited 5 ms for: a stage of the workers was blamed."""
+    times = [500 + 1000 * number for number in range(100)]
+    filling = [(RUN, CONVERT) if 53 * number % 100 < own else (RUN, NEXT) for number in range(100)]
+    builder = fed().stacks(times, filling, tid=7)
+    finding = finding_in(builder, "slow_feeding_thread")
+    assert ("the thread that fills it works itself for" in finding.title) is names_thread
+    assert finding.stage == ("" if names_thread else "transform::Blur")
+    assert ("Begin with Prefetcher.convert at train.py:55" in finding.advice) is names_thread
+    assert any("in code of its own, not in the DataLoader's" in line for line in evidence_of(finding))
+    sentence = capture_of(builder).verdict.sentence
+    assert ("that thread works itself" in sentence, "transform::Blur" in sentence) == (names_thread, not names_thread)
+
+
 def test_the_data_wait_stays_unknown_and_one_reason_is_said() -> None:
     capture = capture_of(fed(notes=[f"{TAKEN_ELSEWHERE}: loop over prof.steps(...)"]))
     assert not capture.HasField("loader") or not capture.loader.wait_us
