@@ -261,6 +261,9 @@ def _limit(prediction: Prediction, loop: Loop) -> str:
         return f"the CPUs limit: what helps is less work, most of all in {shown(limit)} (by self time)"
     still = "still " if limit in (name for name, _ in prediction.change.stages) else ""
     if limit == TRANSFER:
+        if loop.ahead and loop.taking_ns.mean() > 0:
+            with_them = f"receiving them ({TRANSFER}), and what it does with them"
+            return f"the thread that takes the batches {still}limits: {with_them}"
         return f"sending batches from DataLoader workers and receiving them ({TRANSFER}) {still}limits"
     return f"{shown(limit)} would {still}be the next stage to make faster (by self time)"
 

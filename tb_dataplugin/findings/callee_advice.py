@@ -52,9 +52,10 @@ as a dict's ``get``, is not seen as a call.
 """
 
 
-def waits_for_another(name: str, unfollowed_workers: int | None = None) -> str:
+def waits_for_another(name: str, unfollowed_workers: int | None = None, *, is_followed: bool = False) -> str:
     """Of code around the loader; "" where it does not wait. `unfollowed_workers`: of a DataLoader that may make what it
-    waits for, as `Signals` has it.
+    waits for, as `Signals` has it. `is_followed`: DataLoader workers with records build the loop's batches, and their
+    stages have their parts of the data wait already: this is beside them.
     """
     if not _WAITS.search(name):
         return ""
@@ -65,6 +66,12 @@ def waits_for_another(name: str, unfollowed_workers: int | None = None) -> str:
             f"this capture does not follow{its}, so what takes long is not recorded. Pass that DataLoader to "
             "annotate.loader(...) before it is iterated, leave prof.steps(...) where it is, and capture again: the "
             "report then has its stages, their lines and its DataLoader workers."
+        )
+    if is_followed:
+        return (
+            f"It waits in {name} for what another thread does with the batches, beside waiting for the DataLoader: do "
+            "that in the dataset or the collate function, where DataLoader workers do it side by side, or on the "
+            "device; or make it shorter. Mark its parts with annotate.stage to see which takes how long."
         )
     return (
         f"It waits in {name} for what another thread or process makes: make that faster, or let several processes make "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tb_dataplugin.analyses.queue_wait import OwnWork
+from tb_dataplugin.findings.callee_advice import waits_for_another
 from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
@@ -19,6 +20,11 @@ def not_followed(signals: Signals) -> int | None:
     these, another DataLoader is none of the loop's.
     """
     return signals.unfollowed_workers if signals.workers is None else None
+
+
+def another_makes(signals: Signals, call: str) -> str:
+    """Advice on code around the loader that waits in `call` for another thread or process; "" where it does not."""
+    return waits_for_another(call, not_followed(signals), is_followed=signals.workers is not None)
 
 
 def waits_for_queue(signals: Signals) -> bool:

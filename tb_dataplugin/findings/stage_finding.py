@@ -13,12 +13,12 @@ from tb_dataplugin.analyses.undivided import find_undivided
 from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.begun_texts import begun_before_evidence
 from tb_dataplugin.findings.by_size import by_size
-from tb_dataplugin.findings.callee_advice import callee_advice, waits_for_another
+from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.capacity import share_what_is_full
 from tb_dataplugin.findings.decoder_advice import decode_less, decoder_advice, decoder_code, decodes_pictures, is_crop
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
-from tb_dataplugin.findings.fed import not_followed
+from tb_dataplugin.findings.fed import another_makes
 from tb_dataplugin.findings.few_calls import few_calls_advice, few_calls_line
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import for_loader, stage_line
@@ -265,7 +265,7 @@ def _advice(signals: Signals, stage: Stage, later: Step | None) -> str:
         return f"{line.share_of('it')} is {line.text}. {collecting.ADVICE}"
     if stage.kind == "wrapper":
         is_known = line is not None and line.share >= HOT_LINE
-        waits = waits_for_another(line.calls, not_followed(signals)) if line is not None and is_known else ""
+        waits = another_makes(signals, line.calls) if line is not None and is_known else ""
         return waits or around_advice(signals)
     if stage.kind == "sampler":
         return sampler_advice(signals)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_dataplugin.findings import collecting
-from tb_dataplugin.findings.callee_advice import waits_for_another
 from tb_dataplugin.findings.evidence import Evidence, share
-from tb_dataplugin.findings.fed import not_followed
+from tb_dataplugin.findings.fed import another_makes
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import AroundSignal, interval
 from tb_dataplugin.findings.registry import rule
@@ -34,7 +33,7 @@ def check(signals: Signals) -> Finding | None:
     gain = signals.per_step(saving.us)
     collects = collecting.is_collecting(around.line)
     is_known = around.line is not None and around.line.share >= HOT_LINE
-    waits = waits_for_another(around.line.calls, not_followed(signals)) if around.line is not None and is_known else ""
+    waits = another_makes(signals, around.line.calls) if around.line is not None and is_known else ""
     takes = "keeps the device idle for" if signals.has_device else "takes"
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),

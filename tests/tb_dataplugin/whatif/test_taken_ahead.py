@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 
 from tb_dataplugin.errors import NothingToReport
+from tb_dataplugin.export.whatif_text import limit_texts
 from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.whatif import Change, predict
+from tb_dataplugin.whatif.change import TRANSFER
 from tb_dataplugin.whatif.loop import Loop, Settings, Timed
 from tests.tb_dataplugin.findings.cases import results_of
 from tests.tb_dataplugin.whatif.test_simulation import loop, step_ms
@@ -94,6 +97,13 @@ def test_nothing_is_predicted_of_batches_that_are_not_one_for_each_step(tmp_path
 
 def test_a_thread_that_takes_longer_than_the_step_is_what_the_loop_waits_for() -> None:
     assert step_ms(loop(8, own_ms=4, receive=taking(9), ahead=2)) == pytest.approx(9, rel=1e-3)
+
+
+def test_such_a_thread_is_said_to_limit_and_not_the_transfer_alone() -> None:
+    """A stranger's prefetcher converted its batches: "transfer limits" sent him to shared memory."""
+    made = loop(8, own_ms=4, receive=taking(9), ahead=2)
+    (said,) = limit_texts([replace(predict(made, Change(prefetch=8)), limited_by=TRANSFER)], made)
+    assert "the thread that takes the batches limits: receiving them (transfer), and what it does with them" in said
 
 
 def taking(ms: float) -> Timed:

@@ -138,5 +138,7 @@ def test_who_has_dataloader_workers_is_told_to_annotate_the_loader_and_not_to_us
         said = waits_for_another("q.get", workers)
         assert f"a DataLoader that this capture does not follow{how_many}," in said
         assert "annotate.loader(...)" in said and "let several processes" not in said
+    followed = waits_for_another("q.get", is_followed=True)
+    assert "beside waiting for the DataLoader" in followed and "annotate.loader" not in followed
     unknown = waits_for_another("q.get")
     assert "let several processes make it" in unknown and "Where a DataLoader makes it already" in unknown
