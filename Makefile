@@ -5,9 +5,9 @@
 PYTHON ?= python3
 LOGDIR ?= runs
 SERVE  ?= 1
-# Test processes; a third gains little on two cores, and crowds tests that record a loop. JOBS=0 runs
-# the tests one after the other, in the process that pytest starts in.
-JOBS   ?= 2
+# Test processes: one more than CI's cores, as many tests wait for other processes; what times a loop runs alone. JOBS=0
+# runs the tests one after the other, in the process that pytest starts in.
+JOBS   ?= 3
 
 VENV := .venv
 PY   := $(VENV)/bin/python
