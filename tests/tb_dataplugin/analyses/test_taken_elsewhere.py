@@ -43,7 +43,8 @@ def evaluating(elsewhere: bool | None, wait: str = NEXT) -> TraceBuilder:
 
 
 def waits(results: Results) -> list[int | None]:
-    return [summary.wait_ns for summary in results.worker_summaries]
+    """By number of the loader."""
+    return [one.wait_ns for one in sorted(results.worker_summaries, key=lambda one: one.loader)]
 
 
 @pytest.mark.parametrize("recorded", [True, None])
@@ -54,7 +55,7 @@ def test_the_training_thread_waits_for_the_loader_that_it_iterates(recorded: boo
     shares = results.attribution.wait_by_stage_ns
     assert shares is not None and shares["sample::Books"] > 0.8 * 600_000 * STEPS
     assert not any("Exam" in name or name.startswith("transfer::serialise") for name in shares)
-    exam, books = (summary.sentence for summary in capture_of(evaluating(recorded)).worker_summaries)
+    books, exam = (summary.sentence for summary in capture_of(evaluating(recorded)).worker_summaries)
     assert exam.endswith(", and another thread than the training one takes its batches.") and "waits" not in exam
     assert "waits 60.0% of it for its batches: it cannot keep up" in books
 
