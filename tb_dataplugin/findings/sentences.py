@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from annotate.trace_format import StageKind, parse_span_name
@@ -18,7 +18,7 @@ from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_batches import step_batches
 from tb_dataplugin.analyses.steps import StepSelection, lacks_whole_step
-from tb_dataplugin.analyses.throughput import SlowestPart, Throughput, count_loaders
+from tb_dataplugin.analyses.throughput import SlowestPart, Throughput
 from tb_dataplugin.analyses.wait_parts import OTHER_LOADER
 from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
 from tb_dataplugin.findings.apart_sentence import apart_sentence
@@ -36,10 +36,10 @@ from tb_dataplugin.findings.rhythm import rhythm_sentence
 from tb_dataplugin.findings.rivals import Overlap
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
+from tb_dataplugin.findings.which_loader import loader_names, which_loader
 from tb_dataplugin.findings.worker_sentences import LoopShare, quiet_sentence, worker_sentence
 from tb_dataplugin.findings.worker_signals import PaceSignals, lived_through
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
-from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, listed, ordinal, percent, plural
 from tb_dataplugin.words import BLOCKED_BY, NO_STAGES, cause_label, label_of
 
@@ -121,7 +121,7 @@ def say(
                 summary,
                 results.window,
                 _built_share(results, summary.loader, loop := _of_loop(results, summary, apart)),
-                _which(results, summary.loader),
+                which_loader(results, summary.loader),
                 loop,
                 gives_cpus=gives_cpus,
                 more_in_vain=more_in_vain if summary.loader == results.use.main else lambda: False,
@@ -130,8 +130,8 @@ def say(
         ),
         quiet_workers=quiet_sentence(results.worker_summaries),
         worker_names=tuple(_worker_name(results, summary.loader, apart) for summary in results.worker_summaries),
-        loader_names=_loader_names(results),
-        first_batch_of=name_of(own) if (own := _which(results, results.use.main)) else "",
+        loader_names=loader_names(results),
+        first_batch_of=name_of(own) if (own := which_loader(results, results.use.main)) else "",
         selection=_selection(results.selection, results.window) if results.selection else "",
         headspace=headspace_sentence(results.headspace) if results.headspace else "",
         recording=recording_cost(results),
@@ -164,31 +164,13 @@ def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | Non
 
 def _worker_name(results: Results, number: int, apart: ApartSignals | None) -> str:
     """Of the DataLoader of that number; "" where there is only one."""
-    loader = _which(results, number)
+    loader = which_loader(results, number)
     if loader is None:
         return ""
     name = name_of(loader).removeprefix("the DataLoader of ")
     pipeline, others = results.trace.info.pipeline, apart.others if apart else ()
     mine = [other for other in others if pipeline and other.loader is pipeline.loaders[number]]
     return f"{name}, an evaluation?" if any(not other.is_look for other in mine) else name
-
-
-def _loader_names(results: Results) -> dict[int, str]:
-    """By number, where there are several."""
-    pipeline = results.trace.info.pipeline
-    known = ((number, _which(results, number)) for number in range(len(pipeline.loaders) if pipeline else 0))
-    return {number: name_of(loader) for number, loader in known if loader is not None}
-
-
-def _which(results: Results, number: int) -> LoaderInfo | None:
-    """None where there is only one. By its number, as in the table of workers, where others have the same settings."""
-    pipeline = results.trace.info.pipeline
-    if pipeline is None or count_loaders(results.trace, results.use) < 2 or number >= len(pipeline.loaders):
-        return None
-    found = pipeline.loaders[number]
-    if sum(name_of(loader) == name_of(found) for loader in pipeline.loaders) > 1:
-        return replace(found, dataset=f"{found.dataset or 'a dataset'}, number {number}")
-    return found
 
 
 def _selection(selection: StepSelection, window: Window) -> str:
