@@ -12,8 +12,8 @@ from tb_dataplugin.model.trace import LoaderInfo
 
 
 def loops_loader(signals: Signals) -> str:
-    """What findings on the loop are about, ``the DataLoader of Pets (batches of 8)``: titles say how many workers it has;
-    "" where there is only one.
+    """What findings on the loop are about, ``the DataLoader of Pets (batches of 8)``: titles say how many workers it
+    has; "" where there is only one.
     """
     if not signals.has_several_loaders or signals.loader is None:
         return ""
