@@ -225,10 +225,11 @@ def test_what_dataloader_workers_that_are_not_followed_used_is_recorded_and_who_
     """As those behind a queue that the loop iterates: without that they look like other programs."""
     batches = iter(DataLoader(Numbers(), batch_size=1, num_workers=1))
     next(batches)
+    own = {worker.pid for worker in batches._workers}  # type: ignore[attr-defined]  # it is the one with workers
     with annotate.profile(tmp_path, schedule=record_all) as prof:
         for _ in prof.steps(batch for batch in batches):
             pass
     told = load(prof.trace_files[-1])["dataPipeline"]
     assert not told["workers"] and told["training_thread"]["lasting_children_cpu_us"] >= 0
     if hasattr(torch.multiprocessing, "_set_thread_name"):
-        assert len(told["training_thread"]["loader_worker_pids"]) == 1
+        assert own and own <= set(told["training_thread"]["loader_worker_pids"]), "an earlier test may have left more"
